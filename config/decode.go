@@ -17,8 +17,8 @@ import (
 // has a problem keeps its value, so one mistake does not hide the next.
 type decoder struct {
 	problems []Problem
-	// at remembers where each member was written, by the address of the struct field it filled or, for elements of maps
-	// and lists, by its path below that. Checks that come later find their line here.
+	// at remembers where each member was written, by its path below the root struct, under its canonical name. Checks that
+	// come later find their line here.
 	at map[string]place
 }
 
@@ -31,7 +31,6 @@ func (d *decoder) warnf(at place, format string, args ...any) {
 }
 
 // object fills the struct v from a JSON object. key is where the struct stands below the root that d.at counts from.
-// unknown handles a member that no field has.
 func (d *decoder) object(val hujson.Value, at place, key string, v reflect.Value) {
 	obj, ok := val.Value.(*hujson.Object)
 	if !ok {
@@ -82,10 +81,10 @@ func findField(fields []field, name string) (f *field, inverse bool) {
 
 // field fills one field, and refuses what is not supported yet.
 func (d *decoder) field(f *field, val hujson.Value, at place, key string, v reflect.Value) {
-	d.at[key] = at
 	if val.Value.Kind() == 'n' {
 		return // null is written by programs for "not set"
 	}
+	d.at[key] = at
 	before := len(d.problems)
 	d.value(f, val, at, key, v)
 	if len(f.pending) == 0 || len(d.problems) > before {
@@ -98,13 +97,21 @@ func (d *decoder) field(f *field, val hujson.Value, at place, key string, v refl
 		if equalValues(v, def) || f.supported != "" && string(pack(val)) == f.supported {
 			return
 		}
-		d.errorf(at, "%q is not supported yet; remove it", f.name)
+		d.errorf(at, "%q is not supported yet; remove it%s", f.name, orDefault(f))
 	case v.Kind() == reflect.String && slices.Contains(f.pending, v.String()):
 		d.errorf(at, `"%s": %q is not supported yet; use %s`, f.name, v.String(), orList(f.supportedEnum()))
 	default:
 		return
 	}
 	v.Set(def)
+}
+
+// orDefault offers the value that can be written, where a field has one.
+func orDefault(f *field) string {
+	if f.def == "" {
+		return ""
+	}
+	return " or leave it at " + f.def
 }
 
 // equalValues compares, taking an empty list or map for an absent one.
@@ -153,7 +160,7 @@ func (d *decoder) text(f *field, val hujson.Value, at place, v reflect.Value) {
 	}
 	switch {
 	case len(f.enum) > 0 && !slices.Contains(f.enum, s):
-		d.errorf(at, "must be %s%s", orList(f.enum), didYouMean(s, f.enum))
+		d.errorf(at, "must be %s%s", orList(f.enum), didYouMean(s, f.enum, ""))
 	case f.pattern != "" && !regexp.MustCompile("^(?:"+f.pattern+")$").MatchString(s):
 		d.errorf(at, "may hold only characters of %s", strings.TrimSuffix(f.pattern, "*"))
 	default:
@@ -249,9 +256,9 @@ func (d *decoder) dict(f *field, val hujson.Value, at place, key string, v refle
 			elem.SetBytes(pack(m.Value))
 		case elem.Kind() == reflect.Struct:
 			setDefaults(elem)
-			d.value(f, m.Value, here, below, elem)
+			d.object(m.Value, here, below, elem)
 		default:
-			d.value(f, m.Value, here, below, elem)
+			d.value(&field{}, m.Value, here, below, elem)
 		}
 		out.SetMapIndex(reflect.ValueOf(name), elem)
 	}

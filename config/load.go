@@ -81,7 +81,8 @@ type loader struct {
 type entry struct {
 	decoder
 	server *Server
-	place  place
+	place  place // of its name
+	broken bool  // it is no object, and there is nothing more to say
 }
 
 func newLoader(env func(string) (string, bool)) *loader {
@@ -167,6 +168,8 @@ func (l *loader) entry(val hujson.Value, at place, name string) *entry {
 	setDefaults(reflect.ValueOf(e.server).Elem())
 	at.off = val.StartOffset
 	e.object(val, at, "", reflect.ValueOf(e.server).Elem())
+	_, isObject := val.Value.(*hujson.Object)
+	e.broken = !isObject
 	old := l.byName[name]
 	l.byName[name] = e
 	if old == nil {
@@ -183,28 +186,30 @@ func (l *loader) entry(val hujson.Value, at place, name string) *entry {
 func (l *loader) reportLostSettings(earlier map[string]place) {
 	for _, key := range sortedKeys(earlier) {
 		was, now := earlier[key], l.hub.at[key]
-		_, isParent := l.hub.at[firstBelow(l.hub.at, key)]
-		if was != now && !isParent {
+		if was != now && !strings.Contains(key, "[") && !hasBelow(l.hub.at, key) {
 			line, _ := now.src.position(now.off)
 			l.hub.warnf(was, "has no effect: %s:%d sets it too, and the later file wins", now.src.name, line)
 		}
 	}
 }
 
-// firstBelow finds a key that lies below the given one, or "".
-func firstBelow(at map[string]place, key string) string {
+// hasBelow reports whether a key is an object with members of its own.
+func hasBelow(at map[string]place, key string) bool {
 	for k := range at {
 		if strings.HasPrefix(k, key+".") {
-			return k
+			return true
 		}
 	}
-	return ""
+	return false
 }
 
 // config checks everything and closes the books.
 func (l *loader) config() *Config {
+	l.checkSettings()
+	l.startupTimeout()
 	c := &Config{Settings: l.settings}
 	for _, e := range l.entries {
+		e.finish(l.env)
 		c.Servers = append(c.Servers, e.server)
 		c.Problems = append(c.Problems, e.problems...)
 		for _, p := range e.problems {

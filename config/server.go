@@ -97,7 +97,7 @@ type Server struct {
 // ToolOverride changes one tool of a server.
 type ToolOverride struct {
 	// The name to publish in place of the server's own; prefix and alphabet rules still hold for it.
-	Name string `json:"name"`
+	Name string `json:"name" pattern:"[A-Za-z0-9_./-]*"`
 	// The description to publish in place of the server's own.
 	Description string `json:"description"`
 	// Whether the tool is published and can be called.
@@ -107,7 +107,7 @@ type ToolOverride struct {
 	// Milliseconds for one call, in place of the server's `requestTimeoutMs`. 0: that one.
 	Timeout time.Duration `json:"timeoutMs" default:"0" unit:"ms" min:"0" max:"604800000"`
 	// Bytes of a result before it is cut, in place of `outputGuard.maxBytes`. 0: that one.
-	MaxBytes int64 `json:"maxBytes" default:"0" min:"0" pending:"*"`
+	MaxBytes int64 `json:"maxBytes" default:"0" min:"0" max:"1099511627776" pending:"*"`
 	// Arguments that every call carries, as JSON. Clients neither see nor change them.
 	Arguments map[string]json.RawMessage `json:"arguments"`
 }

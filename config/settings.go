@@ -63,13 +63,13 @@ type Settings struct {
 // OutputGuard bounds and cleans what servers return.
 type OutputGuard struct {
 	// Bytes of text in a result before it is cut. 0: no limit.
-	MaxBytes int64 `json:"maxBytes" default:"0" min:"0"`
+	MaxBytes int64 `json:"maxBytes" default:"0" min:"0" max:"1099511627776"`
 	// Lines of text in a result before it is cut. 0: no limit.
-	MaxLines int64 `json:"maxLines" default:"0" min:"0"`
+	MaxLines int64 `json:"maxLines" default:"0" min:"0" max:"1099511627776"`
 	// Estimated tokens of text in a result before it is cut. 0: no limit.
-	MaxTokens int64 `json:"maxTokens" default:"0" min:"0"`
+	MaxTokens int64 `json:"maxTokens" default:"0" min:"0" max:"1099511627776"`
 	// Bytes of an image, audio or blob before it is kept as an artifact instead. 0: no limit.
-	MaxBinaryBytes int64 `json:"maxBinaryBytes" default:"0" min:"0"`
+	MaxBinaryBytes int64 `json:"maxBinaryBytes" default:"0" min:"0" max:"1099511627776"`
 	// Replace secrets in results.
 	Redact bool `json:"redact" default:"false"`
 	// Where whole results are kept when they are cut.
@@ -81,7 +81,7 @@ type Artifacts struct {
 	// Directory of the files. Empty: inside the data directory.
 	Dir string `json:"dir"`
 	// Bytes of all artifacts together; the oldest go first. 0: none are kept.
-	MaxBytes int64 `json:"maxBytes" default:"0" min:"0"`
+	MaxBytes int64 `json:"maxBytes" default:"0" min:"0" max:"1099511627776"`
 	// Hours an artifact is kept. 0: no limit.
 	TTLHours int `json:"ttlHours" default:"0" min:"0" max:"1000000"`
 }
