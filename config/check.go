@@ -111,6 +111,9 @@ func (e *entry) checkTimeouts() {
 // checkProgram refuses what the operating system cannot take.
 func (e *entry) checkProgram() {
 	s := e.server
+	if s.Type == TypeStdio && e.written("command") && s.Command == "" {
+		e.errorf(e.placeOf("command"), "is empty once its variables are replaced; name a program")
+	}
 	keys := map[string]string{"command": s.Command, "cwd": s.Cwd}
 	for i, arg := range s.Args {
 		keys[fmt.Sprintf("args[%d]", i)] = arg
@@ -131,7 +134,7 @@ func (e *entry) checkProgram() {
 // checkURL never quotes the URL, which may hold a password.
 func (e *entry) checkURL() {
 	s := e.server
-	if s.URL == "" || s.Type == TypeStdio || e.failed() {
+	if s.URL == "" || s.Type == TypeStdio || e.urlUnknown {
 		return
 	}
 	u, err := url.Parse(s.URL)

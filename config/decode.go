@@ -99,7 +99,7 @@ func (d *decoder) field(f *field, val hujson.Value, at place, key string, v refl
 		}
 		d.errorf(at, "%q is not supported yet; remove it%s", f.name, orDefault(f))
 	case v.Kind() == reflect.String && slices.Contains(f.pending, v.String()):
-		d.errorf(at, `"%s": %q is not supported yet; use %s`, f.name, v.String(), orList(f.supportedEnum()))
+		d.errorf(at, "%q is not supported yet; use %s", v.String(), orList(f.supportedEnum()))
 	default:
 		return
 	}

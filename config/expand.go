@@ -52,7 +52,9 @@ func (x *expander) list() string {
 func (x *expander) value(key string, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.String:
+		before := len(x.missing) + len(x.problems)
 		v.SetString(x.text(key, v.String(), key == "url"))
+		x.urlUnknown = x.urlUnknown || key == "url" && len(x.missing)+len(x.problems) > before
 	case reflect.Slice:
 		for i := range v.Len() {
 			v.Index(i).SetString(x.text(key+"["+strconv.Itoa(i)+"]", v.Index(i).String(), false))

@@ -80,9 +80,10 @@ type loader struct {
 // entry is a server under construction.
 type entry struct {
 	decoder
-	server *Server
-	place  place // of its name
-	broken bool  // it is no object, and there is nothing more to say
+	server     *Server
+	place      place // of its name
+	broken     bool  // it is no object, and there is nothing more to say
+	urlUnknown bool  // a variable of the url is missing, so its form cannot be checked
 }
 
 func newLoader(env func(string) (string, bool)) *loader {

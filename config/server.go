@@ -30,7 +30,9 @@ type Server struct {
 	// The program's arguments, one string each.
 	Args []string `json:"args" expand:"env"`
 	// Variables for the program, beyond the base set it always gets (PATH, HOME, LANG, TMPDIR, USER, SHELL, TERM and the
-	// proxy variables).
+	// proxy variables). Here and wherever else `${VAR}` expands, it stands for a variable of the hub's own environment;
+	// `${VAR:-default}` for the default when that is unset or empty; `$${` for a literal `${`. A variable that is not set
+	// fails the server.
 	Env map[string]string `json:"env" expand:"env"`
 	// Hand the hub's whole environment to the program, under `env`. By default it gets the base set only, so that one
 	// server's secrets are not every server's.
