@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -12,6 +13,9 @@ import (
 
 // maxProgress is how many times requestTimeoutMs a request with progress may take by default.
 const maxProgress = 10
+
+// maxTimeoutMs is a week, as in the tags of the timeouts.
+const maxTimeoutMs = 604_800_000
 
 // placeOf is where a field was written, or where its server is.
 func (e *entry) placeOf(key string) place {
@@ -43,7 +47,7 @@ func (e *entry) finish(env func(string) (string, bool)) {
 	}
 	e.checkHeaders()
 	e.checkAuth()
-	if e.written("includeTools") && len(e.server.IncludeTools) == 0 {
+	if e.server.IncludeTools != nil && len(e.server.IncludeTools) == 0 {
 		e.warnf(e.placeOf("includeTools"), `an empty list lets all tools through; for none write "excludeTools": ["*"]`)
 	}
 	e.server.Secrets = uniqueSecrets(e.server.Secrets)
@@ -54,7 +58,7 @@ func (e *entry) resolveType() {
 	s := e.server
 	switch hasURL := s.URL != ""; {
 	case s.Command == "" && !hasURL:
-		if e.written("command") || e.written("url") || !e.failed() {
+		if !e.failed() { // else that is probably why
 			e.errorf(e.place, `needs a "command" (a program) or a "url" (an HTTP server)`)
 		}
 	case s.Command != "":
@@ -79,6 +83,9 @@ func (e *entry) failed() bool {
 // checkIdle warns of fields that say nothing about a server of this type.
 func (e *entry) checkIdle() {
 	s := e.server
+	if s.Command == "" && s.URL == "" {
+		return
+	}
 	idle := map[string]bool{"headers": len(s.Headers) > 0, "bearerTokenEnv": s.BearerTokenEnv != "", "auth": s.Auth != AuthAuto}
 	kind := "a program"
 	if s.Type != TypeStdio {
@@ -225,12 +232,13 @@ func (l *loader) startupTimeout() {
 	if !ok || text == "" {
 		return
 	}
-	d, err := time.ParseDuration(text + "ms")
-	if err != nil || d < 0 {
-		l.hub.problems = append(l.hub.problems, Problem{Path: variable, Message: "must be a whole number of milliseconds; each server's startupTimeoutMs holds"})
+	ms, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || ms < 0 || ms > maxTimeoutMs {
+		l.hub.problems = append(l.hub.problems, Problem{Path: variable, Severity: Error, Message: fmt.Sprintf(
+			"must be a whole number of milliseconds, at most %d; until then each server's startupTimeoutMs holds", maxTimeoutMs)})
 		return
 	}
 	for _, e := range l.entries {
-		e.server.StartupTimeout = d
+		e.server.StartupTimeout = time.Duration(ms) * time.Millisecond
 	}
 }

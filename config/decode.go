@@ -64,7 +64,7 @@ func setTwice(name, other string) string {
 	if name == other {
 		return "the key is there twice"
 	}
-	return fmt.Sprintf("%q says the same as %q", name, other)
+	return fmt.Sprintf("%q and %q set the same thing", other, name)
 }
 
 func findField(fields []field, name string) (f *field, inverse bool) {
@@ -151,7 +151,7 @@ func (d *decoder) text(f *field, val hujson.Value, at place, v reflect.Value) {
 		if len(f.enum) > 0 {
 			d.errorf(at, "must be %s, and is %s", orList(f.enum), kindName(val))
 		} else {
-			d.errorf(at, "must be a string, and is %s", kindName(val))
+			d.errorf(at, "must be a string, and is %s%s", kindName(val), inQuotes(k))
 		}
 		return
 	}
@@ -289,10 +289,16 @@ func kindName(val hujson.Value) string {
 		return "a string"
 	case '0':
 		return "a number"
-	case 'n':
-		return "null"
 	}
-	return "true or false"
+	return string(val.Value.(hujson.Literal)) // null, true or false
+}
+
+// inQuotes advises those who wrote a number or a word where a string goes.
+func inQuotes(k hujson.Kind) string {
+	if k == '0' || k == 't' || k == 'f' {
+		return "; put it in quotes"
+	}
+	return ""
 }
 
 // orList words a choice: "a", "b" or "c".

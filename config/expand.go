@@ -11,7 +11,10 @@ import (
 	"strings"
 )
 
-var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var (
+	variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	upperName    = regexp.MustCompile(`^[A-Z_][A-Z0-9_]*$`) // as variables are named, unlike tokens
+)
 
 // expander replaces ${VAR} in the fields of one server that carry the expand tag, and in no others.
 type expander struct {
@@ -67,8 +70,9 @@ func (x *expander) value(key string, v reflect.Value) {
 	}
 }
 
-// text expands one string. secret says that what its variables stand for must not leave the hub.
+// text expands one string, or leaves it as it is when that is impossible. secret says that what its variables stand for must not leave the hub.
 func (x *expander) text(key, s string, secret bool) string {
+	before := len(x.missing)
 	out, err := expandText(s, func(name string) string {
 		value, ok := x.env(name)
 		switch {
@@ -81,6 +85,8 @@ func (x *expander) text(key, s string, secret bool) string {
 	}, x.env)
 	if err != nil {
 		x.errorf(x.placeOf(key), "%s", err)
+	}
+	if err != nil || len(x.missing) > before {
 		return s
 	}
 	return out
@@ -141,6 +147,8 @@ func (x *expander) bearer() {
 	token, ok := x.env(name)
 	token = strings.TrimSpace(token)
 	switch {
+	case !ok && !upperName.MatchString(name):
+		x.errorf(at, "names no variable that is set; put the token in a variable and its name here (not repeated, in case it is the token)")
 	case !ok:
 		x.missing = append(x.missing, missing{name, "bearerTokenEnv"})
 	case token == "":

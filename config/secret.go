@@ -46,10 +46,10 @@ func (e *entry) literalSecrets() {
 			note("env."+name, value, "write ${VARIABLE} here")
 		}
 	}
-	for _, secret := range urlSecrets(e.server.URL) {
-		if !strings.Contains(secret, "${") {
-			note("url", secret, `name that in "bearerTokenEnv", or write ${VARIABLE} here`)
-		}
+	secrets := slices.DeleteFunc(urlSecrets(e.server.URL), func(s string) bool { return strings.Contains(s, "${") })
+	if len(secrets) > 0 {
+		note("url", secrets[0], `name that in "bearerTokenEnv", or write ${VARIABLE} here`)
+		e.server.Secrets = append(e.server.Secrets, secrets[1:]...)
 	}
 }
 

@@ -79,7 +79,7 @@ func (d *decoder) unknownTop(at place, name string) {
 
 // didYouMean names the nearest of the known words, or says otherwise when none is near.
 func didYouMean(word string, known []string, otherwise string) string {
-	best, distance := "", max(2, len(word)/3)+1
+	best, distance := "", max(1, len(word)/3)+1
 	for _, k := range known {
 		if n := editDistance(strings.ToLower(word), strings.ToLower(k)); n < distance {
 			best, distance = k, n
