@@ -1,0 +1,66 @@
+package e2e
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Grace is how long the hub may take to end after SIGTERM.
+const Grace = 10 * time.Second
+
+// Hub is a running mcphub.
+type Hub struct {
+	*Daemon
+	URL    string // http://127.0.0.1:PORT
+	Config string // path of its configuration file
+}
+
+// Servers is the mcpServers member of a configuration.
+type Servers map[string]map[string]any
+
+var listening = regexp.MustCompile(`"addr":"([^"]+)".*"message":"listening"|"message":"listening".*"addr":"([^"]+)"`)
+
+// StartHub runs the hub with these servers. When the test ends it is told to end, and has to do so cleanly: exit code 0
+// within Grace, which a data race or a panic would spoil.
+func (l *Lab) StartHub(t testing.TB, servers Servers) *Hub {
+	t.Helper()
+	dir := t.TempDir()
+	config := WriteConfig(t, dir, servers)
+	command := exec.Command(l.Program("mcphub"), "serve", "--config", config, "--data-dir", filepath.Join(dir, "data"),
+		"--listen", "127.0.0.1:0", "--log-format", "json")
+	daemon, addr := start(t, command, listening)
+	hub := &Hub{Daemon: daemon, URL: "http://" + addr[1] + addr[2], Config: config}
+	t.Cleanup(func() { hub.Stop(t) })
+	return hub
+}
+
+// Stop ends the hub as an operator would.
+func (h *Hub) Stop(t testing.TB) {
+	t.Helper()
+	if h.Process.Signal(syscall.SIGTERM) != nil {
+		return // it ended before, which is that test's own business
+	}
+	if code := h.Exit(t, Grace); code != 0 {
+		t.Errorf("the hub ended with exit code %d after SIGTERM, want 0", code)
+	}
+}
+
+// WriteConfig writes a configuration file into dir and returns its path.
+func WriteConfig(t testing.TB, dir string, servers Servers) string {
+	t.Helper()
+	text, err := json.MarshalIndent(map[string]any{"mcpServers": servers}, "", "  ")
+	if err != nil {
+		t.Fatalf("encoding the configuration: %v", err)
+	}
+	path := filepath.Join(dir, "config.json")
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatalf("writing the configuration: %v", err)
+	}
+	return path
+}

@@ -1,0 +1,102 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// startEager runs the hub with three children that are up before the test goes on, and returns the process ids of all
+// that runs under the hub.
+func startEager(t *testing.T) (*Hub, []int) {
+	servers := Servers{
+		"everything": Stdio(lab.Everything("stdio")),
+		"filesystem": Stdio(lab.Filesystem(t.TempDir())),
+		"memory":     Stdio(lab.Memory()),
+	}
+	for _, entry := range servers {
+		entry["lifecycle"] = "eager"
+	}
+	hub := lab.StartHub(t, servers)
+	var all []int
+	Eventually(t, "three node processes run under the hub", func() bool {
+		all = descendants(hub.Process.Pid)
+		servers := slices.DeleteFunc(slices.Clone(all), func(pid int) bool { return commandOf(pid) != "node" })
+		return len(servers) == 3
+	})
+	return hub, all
+}
+
+// SIGTERM ends the hub with exit code 0 and leaves no child, running or defunct, also when it comes ten times over.
+func TestTerminateLeavesNoChild(t *testing.T) {
+	for round := range 10 {
+		hub, children := startEager(t)
+		hub.Stop(t)
+		for _, pid := range children {
+			if command := commandOf(pid); command != "" {
+				t.Errorf("round %d: %s (%d) outlived the hub", round, command, pid)
+			}
+		}
+		if t.Failed() {
+			return
+		}
+	}
+}
+
+// A hub that is killed cannot tidy up: its children have to end on their own.
+func TestKilledHubLeavesNoChild(t *testing.T) {
+	hub, children := startEager(t)
+	if err := hub.Process.Signal(syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	hub.Exit(t, Grace)
+	Eventually(t, fmt.Sprintf("the children %v of the killed hub ended", children), func() bool {
+		return !slices.ContainsFunc(children, running)
+	})
+}
+
+// descendants are the processes that pid started, and those that these started.
+func descendants(pid int) []int {
+	parents := map[int]int{}
+	entries, _ := filepath.Glob("/proc/[0-9]*")
+	for _, entry := range entries {
+		child, _ := strconv.Atoi(filepath.Base(entry))
+		if fields := statOf(child); len(fields) > 1 {
+			parents[child], _ = strconv.Atoi(fields[1])
+		}
+	}
+	var all []int
+	for child := range parents {
+		for up := child; up != 0; up = parents[up] {
+			if parents[up] == pid {
+				all = append(all, child)
+				break
+			}
+		}
+	}
+	return all
+}
+
+// commandOf is the name of a process's program, a defunct one's too, or "" where there is no such process.
+func commandOf(pid int) string {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+	return strings.TrimSpace(string(text))
+}
+
+// running tells whether the process is there and not merely waiting for its new parent to collect its exit code.
+func running(pid int) bool {
+	fields := statOf(pid)
+	return len(fields) > 0 && fields[0] != "Z"
+}
+
+// statOf is the fields of /proc/PID/stat after the command's name: state, parent and so on.
+func statOf(pid int) []string {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, after, _ := strings.Cut(string(text), ") ")
+	return strings.Fields(after)
+}
