@@ -36,10 +36,13 @@ func (e *entry) finish(env func(string) (string, bool)) {
 	if e.broken {
 		return
 	}
-	e.resolveType()
-	e.checkIdle()
 	e.checkTimeouts()
+	e.checkEmptyFilter()
 	e.literalSecrets()
+	if !e.resolveType() {
+		return
+	}
+	e.checkIdle()
 	if e.server.Enabled {
 		e.expand(env)
 		e.checkProgram()
@@ -47,24 +50,24 @@ func (e *entry) finish(env func(string) (string, bool)) {
 	}
 	e.checkHeaders()
 	e.checkAuth()
-	if e.server.IncludeTools != nil && len(e.server.IncludeTools) == 0 {
-		e.warnf(e.placeOf("includeTools"), `an empty list lets all tools through; for none write "excludeTools": ["*"]`)
-	}
 	e.server.Secrets = uniqueSecrets(e.server.Secrets)
 }
 
-// resolveType settles whether the server is a program or a URL.
-func (e *entry) resolveType() {
+// resolveType settles whether the server is a program or a URL, and reports whether it is any.
+func (e *entry) resolveType() bool {
 	s := e.server
-	switch hasURL := s.URL != ""; {
-	case s.Command == "" && !hasURL:
+	if s.Command == "" && s.URL == "" {
 		if !e.failed() { // else that is probably why
 			e.errorf(e.place, `needs a "command" (a program) or a "url" (an HTTP server)`)
 		}
+		return false
+	}
+	switch {
+	case s.Command != "" && s.URL != "":
+		e.warnf(e.placeOf("url"), `has no effect: the entry has a "command" too, and that is what runs; remove one of them`)
+		s.Type = TypeStdio
 	case s.Command != "":
-		if hasURL {
-			e.warnf(e.placeOf("url"), `has no effect: the entry has a "command" too, and that is what runs; remove one of them`)
-		} else if s.Type == TypeHTTP || s.Type == TypeSSE {
+		if s.Type == TypeHTTP || s.Type == TypeSSE {
 			e.errorf(e.placeOf("type"), `is %q, which needs a "url" in place of the "command"`, s.Type)
 		}
 		s.Type = TypeStdio
@@ -72,6 +75,14 @@ func (e *entry) resolveType() {
 		e.errorf(e.placeOf("type"), `is "stdio", which needs a "command" in place of the "url"`)
 	case s.Type == "":
 		s.Type = TypeHTTP
+	}
+	return true
+}
+
+// checkEmptyFilter warns of a list that looks as if it let nothing through.
+func (e *entry) checkEmptyFilter() {
+	if include := e.server.IncludeTools; include != nil && len(include) == 0 {
+		e.warnf(e.placeOf("includeTools"), `an empty list lets all tools through; for none write "excludeTools": ["*"]`)
 	}
 }
 
@@ -83,9 +94,6 @@ func (e *entry) failed() bool {
 // checkIdle warns of fields that say nothing about a server of this type.
 func (e *entry) checkIdle() {
 	s := e.server
-	if s.Command == "" && s.URL == "" {
-		return
-	}
 	idle := map[string]bool{"headers": len(s.Headers) > 0, "bearerTokenEnv": s.BearerTokenEnv != "", "auth": s.Auth != AuthAuto}
 	kind := "a program"
 	if s.Type != TypeStdio {
@@ -141,7 +149,7 @@ func (e *entry) checkProgram() {
 // checkURL never quotes the URL, which may hold a password.
 func (e *entry) checkURL() {
 	s := e.server
-	if s.URL == "" || s.Type == TypeStdio || e.urlUnknown {
+	if s.Type == TypeStdio || e.urlUnknown {
 		return
 	}
 	u, err := url.Parse(s.URL)

@@ -54,8 +54,8 @@ func (d *decoder) object(val hujson.Value, at place, key string, v reflect.Value
 		setBy[f.name] = name
 		here.off = m.Value.StartOffset
 		d.field(f, m.Value, here, join(key, f.name), v.Field(f.index))
-		if inverse && v.Field(f.index).Kind() == reflect.Bool {
-			v.Field(f.index).SetBool(!v.Field(f.index).Bool())
+		if k := m.Value.Value.Kind(); inverse && (k == 't' || k == 'f') {
+			v.Field(f.index).SetBool(k == 'f')
 		}
 	}
 }
