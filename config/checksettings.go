@@ -68,6 +68,9 @@ func normalHost(text string) (host, problem string) {
 	return host, ""
 }
 
+// defaultPort is what browsers leave out of an origin.
+var defaultPort = map[string]string{"http": "80", "https": "443"}
+
 // normalOrigin takes scheme://host or scheme://host:port, in lower case, as browsers send it.
 func normalOrigin(text string) (origin, problem string) {
 	u, err := url.Parse(strings.ToLower(text))
@@ -77,5 +80,6 @@ func normalOrigin(text string) (origin, problem string) {
 	case err != nil || u.Scheme == "" || u.Hostname() == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "":
 		return "", "must be an origin like https://app.example.com, without path"
 	}
-	return u.Scheme + "://" + u.Host, ""
+	host := strings.TrimSuffix(u.Host, ":"+defaultPort[u.Scheme])
+	return u.Scheme + "://" + host, ""
 }

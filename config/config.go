@@ -56,7 +56,7 @@ func (s Severity) String() string {
 // Problem is one thing wrong or doubtful in a file, with its place and what to do about it. It never holds a secret.
 type Problem struct {
 	File         string   // as given to Load
-	Line, Column int      // from 1, the column in characters; 0 when the problem is in no file
+	Line, Column int      // from 1, the column in bytes; 0 when the problem is in no file
 	Path         string   // JSON path like mcpServers.github.env.TOKEN
 	Server       string   // the entry it belongs to; "" when it concerns the hub
 	Severity     Severity // Error or Warning

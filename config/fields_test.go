@@ -135,8 +135,8 @@ var settingsRows = []struct {
 	{`"exposure": "direct"`, func(s config.Settings) any { return s.Exposure }, config.ExposureDirect},
 	{`"publicUrl": "https://hub.example.com/base/"`, func(s config.Settings) any { return s.PublicURL }, "https://hub.example.com/base"},
 	{`"inbound": {"allowedHosts": ["MCPhub", "[::1]", "10.0.0.7"]}`, func(s config.Settings) any { return s.Inbound.AllowedHosts }, []string{"mcphub", "::1", "10.0.0.7"}},
-	{`"inbound": {"allowedOrigins": ["https://App.example.com/", "http://localhost:3000"]}`, func(s config.Settings) any { return s.Inbound.AllowedOrigins },
-		[]string{"https://app.example.com", "http://localhost:3000"}},
+	{`"inbound": {"allowedOrigins": ["https://App.example.com/", "http://localhost:3000", "https://a:443", "http://a:443", "app://x"]}`, func(s config.Settings) any { return s.Inbound.AllowedOrigins },
+		[]string{"https://app.example.com", "http://localhost:3000", "https://a", "http://a:443", "app://x"}},
 	{`"limits": {"maxMessageBytes": 1048576}`, func(s config.Settings) any { return s.Limits.MaxMessageBytes }, int64(1 << 20)},
 	{`"pinTools": "off"`, func(s config.Settings) any { return s.PinTools }, "off"},
 }

@@ -133,8 +133,8 @@ func TestByteOrderMarkAndColumns(t *testing.T) {
 		`test.json:2:18: error: mcpServers["ä"]: a server's name starts with a letter or digit and has up to 64 letters, digits, '_', '.' and '-'; rename it`,
 	})
 	c = parse(t, `{"mcpServers": {"a": {"command": "ä", "nope": 1}}}`)
-	if got := c.Problems[0].Column; got != 39 {
-		t.Errorf("the column counts bytes: %d", got)
+	if got := c.Problems[0].Column; got != 40 { // the second byte of ä counts, as for compilers
+		t.Errorf("column %d", got)
 	}
 }
 

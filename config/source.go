@@ -7,7 +7,6 @@ import (
 	"sort"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/tailscale/hujson"
 )
@@ -108,11 +107,10 @@ func endOfComment(data []byte, i int) int {
 	return i + 2 + n + len(end) - 1
 }
 
-// position returns line and column of an offset, both from 1, the column in characters.
+// position returns line and column of an offset, both from 1, the column in bytes as compilers count.
 func (s *source) position(off int) (line, column int) {
 	line = sort.SearchInts(s.lines, off+1)
-	start := s.lines[line-1]
-	return line, 1 + utf8.RuneCount(s.data[start:off])
+	return line, off - s.lines[line-1] + 1
 }
 
 // place is where something stands in a file.

@@ -40,6 +40,9 @@ func Read(dir string) (*Manual, error) {
 	}
 	m := &Manual{structs: map[string][]field{}, types: map[string]ast.Expr{}}
 	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
 		if err != nil {
 			return nil, fmt.Errorf("reading the manual: %w", err)
