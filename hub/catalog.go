@@ -1,0 +1,155 @@
+package hub
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+
+	"mcphub/config"
+	"mcphub/upstream"
+	"mcphub/wire"
+)
+
+// catalog is everything that is published at one moment. It is never changed once it is in use.
+type catalog struct {
+	tools  []*tool // in the order of the list
+	byName map[string]*tool
+	list   []byte              // the raw array of definitions
+	notes  map[string][]string // by server: what was dropped, repaired or renamed
+}
+
+// build merges the servers' offers. Order follows the configuration, then each server's own list.
+func build(set *config.Settings, servers []*upstream.Server) *catalog {
+	c := &catalog{byName: map[string]*tool{}, notes: map[string][]string{}}
+	for _, s := range servers {
+		if offer := s.Offer(); offer != nil {
+			c.notes[s.Name()] = append(c.notes[s.Name()], offer.Notes...)
+			c.add(s, offer)
+		}
+	}
+	c.name(set)
+	size := 2
+	for _, t := range c.tools {
+		size += len(t.raw) + 1
+	}
+	c.list = append(make([]byte, 0, size), '[')
+	for i, t := range c.tools {
+		if i > 0 {
+			c.list = append(c.list, ',')
+		}
+		c.list = append(c.list, t.raw...)
+		c.byName[t.name] = t
+	}
+	c.list = append(c.list, ']')
+	return c
+}
+
+func (c *catalog) note(server, format string, args ...any) {
+	c.notes[server] = append(c.notes[server], fmt.Sprintf(format, args...))
+}
+
+// add takes the tools of one server that its entry lets through.
+func (c *catalog) add(s *upstream.Server, offer *upstream.Offer) {
+	cfg := s.Config()
+	seen := map[string]bool{}
+	for _, raw := range offer.Tools {
+		t, note, err := newTool(wire.OneLine(raw), s)
+		switch {
+		case err != nil:
+			c.note(s.Name(), "%v; it is not published", err)
+			continue
+		case seen[t.own]:
+			c.note(s.Name(), "tool %q is listed twice; the first is published", t.own)
+			continue
+		}
+		seen[t.own] = true
+		if !cfg.Includes(t.own) {
+			continue
+		}
+		if note != "" {
+			c.note(s.Name(), "%s", note)
+		}
+		c.tools = append(c.tools, t)
+	}
+	c.reportUnused(s.Name(), cfg, seen)
+}
+
+// reportUnused notes what in the entry names no tool of the server.
+func (c *catalog) reportUnused(server string, cfg *config.Server, tools map[string]bool) {
+	for field, globs := range map[string]config.Globs{"includeTools": cfg.IncludeTools, "excludeTools": cfg.ExcludeTools} {
+		for _, glob := range globs {
+			if !slices.ContainsFunc(keys(tools), func(name string) bool { return config.Globs{glob}.Match(name) }) {
+				c.note(server, "%s %q matches no tool of the server", field, glob)
+			}
+		}
+	}
+	for name := range cfg.Tools {
+		if !tools[name] {
+			c.note(server, "tools.%s names no tool of the server", name)
+		}
+	}
+	slices.Sort(c.notes[server])
+}
+
+func keys(m map[string]bool) []string {
+	out := make([]string, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	return out
+}
+
+// name gives every tool its published name. Where two would be equal, both get a suffix; a bare name
+// gives way to an earlier server's by taking its prefix back.
+func (c *catalog) name(set *config.Settings) {
+	holders := map[string][]*tool{}
+	for _, t := range c.tools {
+		name := publish(set, t.server.Name(), t.part(), t.server.Config().BareNames)
+		if first := holders[name]; t.server.Config().BareNames && len(first) > 0 && first[0].server != t.server {
+			c.note(t.server.Name(), "tool %q keeps its prefix: server %q already publishes %q", t.own, first[0].server.Name(), name)
+			name = publish(set, t.server.Name(), t.part(), false)
+		}
+		holders[name] = append(holders[name], t)
+	}
+	for name, tools := range holders {
+		for _, t := range tools {
+			if len(tools) > 1 {
+				other := tools[0]
+				if other == t {
+					other = tools[1]
+				}
+				c.note(t.server.Name(), "tool %q and tool %q of server %q would both be %q; both have a suffix", t.own, other.own, other.server.Name(), name)
+				t.rename(suffixed(set, name, t.server.Name(), t.own))
+				continue
+			}
+			t.rename(name)
+		}
+	}
+}
+
+// part is the tool's part of its published name.
+func (t *tool) part() string { return cmp.Or(t.server.Config().Tools[t.own].Name, t.own) }
+
+// sameList says whether two catalogs look alike to clients.
+func (c *catalog) sameList(o *catalog) bool { return bytes.Equal(c.list, o.list) }
+
+// page is the part of the list from tool number from, at most n tools; n 0 means all. next is the
+// number to go on from, 0 at the end.
+func (c *catalog) page(from, n int) (list []byte, next int) {
+	if from == 0 && (n == 0 || n >= len(c.tools)) {
+		return c.list, 0
+	}
+	to := len(c.tools)
+	if n > 0 && from+n < to {
+		to, next = from+n, from+n
+	}
+	list = []byte{'['}
+	for i, t := range c.tools[from:to] {
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = append(list, t.raw...)
+	}
+	return append(list, ']'), next
+}

@@ -1,0 +1,90 @@
+package hub
+
+import (
+	"strings"
+
+	"mcphub/wire"
+)
+
+const (
+	instructionsEach = 1 << 10 // bytes of one server's instructions that are passed on
+	instructionsAll  = 8 << 10 // bytes of all together
+)
+
+// initialize opens a session with the merged view.
+func (h *Hub) initialize(r *Request) Answer {
+	if wire.Modern(r.Client.Version) {
+		return unknownMethod(r.Msg.Method)
+	}
+	asked := wire.String(wire.Get(r.Msg.Params, "protocolVersion"))
+	if asked == "" {
+		return failed(&wire.Error{Code: wire.CodeInvalidParams, Message: "initialize needs params.protocolVersion"})
+	}
+	version := sessionVersion(asked)
+	out := []byte(`{"protocolVersion":"` + version + `","capabilities":{"tools":{"listChanged":true}},"serverInfo":`)
+	out = append(out, h.serverInfo()...)
+	out = h.appendInstructions(out)
+	return Answer{Result: append(out, '}')}
+}
+
+// sessionVersion is the version that a session is held in: the client's where the hub knows it, else
+// the newest that has sessions (MCP 2025-11-25, Lifecycle, Version Negotiation).
+func sessionVersion(asked string) string {
+	if wire.Known(asked) && !wire.Modern(asked) {
+		return asked
+	}
+	return wire.V20251125
+}
+
+// discover describes the merged view to a stateless client.
+func (h *Hub) discover() Answer {
+	out := []byte(`{"resultType":"complete","supportedVersions":["`)
+	out = append(out, strings.Join(wire.Versions, `","`)...)
+	out = append(out, `"],"capabilities":{"tools":{"listChanged":true}},"_meta":`...)
+	out = append(out, h.ownMeta()...)
+	out = h.appendInstructions(out)
+	return Answer{Result: append(out, `,"ttlMs":0,"cacheScope":"private"}`...)}
+}
+
+func (h *Hub) serverInfo() []byte {
+	return append(append([]byte(`{"name":"mcphub","version":`), wire.Quote(h.opt.Version)...), '}')
+}
+
+// ownMeta is the _meta of a result that the hub itself makes for a stateless client.
+func (h *Hub) ownMeta() []byte {
+	return append(append([]byte(`{"`+wire.MetaServerInfo+`":`), h.serverInfo()...), '}')
+}
+
+// appendInstructions merges what the servers known so far say to models, each under its name and cut to size.
+func (h *Hub) appendInstructions(out []byte) []byte {
+	var text strings.Builder
+	for _, s := range h.servers {
+		offer := s.Offer()
+		if offer == nil {
+			continue
+		}
+		said := strings.TrimSpace(offer.Instructions())
+		if said == "" {
+			continue
+		}
+		part := "## " + s.Name() + "\n" + cut(said, instructionsEach) + "\n\n"
+		if text.Len()+len(part) > instructionsAll {
+			break
+		}
+		text.WriteString(part)
+	}
+	if text.Len() == 0 {
+		return out
+	}
+	out = append(out, `,"instructions":`...)
+	return append(out, wire.Quote(strings.TrimSpace(text.String()))...)
+}
+
+// cut shortens text to at most n bytes, notice included, between characters.
+func cut(text string, n int) string {
+	const notice = " …"
+	if len(text) <= n {
+		return text
+	}
+	return strings.ToValidUTF8(text[:n-len(notice)], "") + notice
+}

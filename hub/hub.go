@@ -1,0 +1,158 @@
+package hub
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"mcphub/config"
+	"mcphub/upstream"
+	"mcphub/wire"
+)
+
+// Options are what a hub needs besides its configuration.
+type Options struct {
+	Log     zerolog.Logger
+	Version string           // the hub's own version, for serverInfo
+	Reaper  *upstream.Reaper // nil: children are ended by the hub itself only
+}
+
+// startsAtOnce bounds how many servers are connected in the background at once, so that a hub with
+// fifty programs answers its first client while they start.
+const startsAtOnce = 4
+
+// Hub answers clients from many servers.
+type Hub struct {
+	opt     Options
+	set     *config.Settings
+	servers []*upstream.Server
+	byName  map[string]*upstream.Server
+	catalog atomic.Pointer[catalog]
+
+	listedFrom atomic.Int64  // when the first list was asked for, in Unix nanoseconds; 0 before
+	dirty      chan struct{} // an offer has changed; holds one token
+	stop       chan struct{}
+	done       chan struct{}
+
+	mu       sync.Mutex // guards clients and watchers
+	clients  map[*Client]struct{}
+	watchers map[*watcher]struct{}
+}
+
+// New makes a hub for a checked configuration. Nothing runs before Start.
+func New(cfg *config.Config, opt Options) *Hub {
+	h := &Hub{
+		opt: opt, set: &cfg.Settings, byName: map[string]*upstream.Server{},
+		dirty: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
+		clients: map[*Client]struct{}{}, watchers: map[*watcher]struct{}{},
+	}
+	up := &upstream.Options{
+		Log: opt.Log, Version: opt.Version, MaxMessage: int(cfg.Settings.Limits.MaxMessageBytes), Reaper: opt.Reaper,
+		OnChange: func(*upstream.Server) { h.touch() }, OnNotice: h.notice, Starts: make(chan struct{}, startsAtOnce),
+	}
+	if cfg.Settings.Enabled {
+		for _, entry := range cfg.Servers {
+			s := upstream.NewServer(entry, up)
+			h.servers = append(h.servers, s)
+			h.byName[entry.Name] = s
+		}
+	}
+	h.catalog.Store(build(h.set, h.servers))
+	return h
+}
+
+// Start starts the servers and the goroutine that keeps the catalog.
+func (h *Hub) Start() {
+	go h.keepCatalog()
+	for _, s := range h.servers {
+		s.Start()
+	}
+}
+
+// Close ends all servers, side by side, and returns when nothing of them is left.
+func (h *Hub) Close() {
+	close(h.stop)
+	<-h.done
+	var closing sync.WaitGroup
+	for _, s := range h.servers {
+		closing.Go(s.Close)
+	}
+	closing.Wait()
+}
+
+// Servers returns the servers in configuration order.
+func (h *Hub) Servers() []*upstream.Server { return h.servers }
+
+// Has says whether a server of that name is configured.
+func (h *Hub) Has(server string) bool { return h.byName[server] != nil }
+
+// Notes returns what was dropped, repaired or renamed of a server's list.
+func (h *Hub) Notes(server string) []string { return h.catalog.Load().notes[server] }
+
+// Published returns how many tools of a server are published.
+func (h *Hub) Published(server string) int {
+	n := 0
+	for _, t := range h.catalog.Load().tools {
+		if t.server.Name() == server {
+			n++
+		}
+	}
+	return n
+}
+
+func (h *Hub) touch() {
+	select {
+	case h.dirty <- struct{}{}:
+	default:
+	}
+}
+
+// keepCatalog rebuilds the catalog when an offer changes and tells the clients whose list it changed.
+// Changes that come together are one change.
+func (h *Hub) keepCatalog() {
+	defer close(h.done)
+	for {
+		select {
+		case <-h.dirty:
+			old, now := h.catalog.Load(), build(h.set, h.servers)
+			h.catalog.Store(now)
+			if !old.sameList(now) {
+				h.announce("", wire.ToolsChanged)
+			}
+		case <-h.stop:
+			return
+		}
+	}
+}
+
+// settle waits for the first offers of servers that have had no time to give them, each within its
+// startup window, which opens with the first list that anybody asks for.
+func (h *Hub) settle(ctx context.Context) {
+	h.listedFrom.CompareAndSwap(0, time.Now().UnixNano())
+	opened := time.Unix(0, h.listedFrom.Load())
+	for _, s := range h.servers {
+		h.await(ctx, s, time.Until(opened.Add(s.Config().StartupTimeout)))
+	}
+}
+
+// await waits at most d for the server's first offer.
+func (h *Hub) await(ctx context.Context, s *upstream.Server, d time.Duration) {
+	select {
+	case <-s.Settled():
+		return
+	default:
+	}
+	if d <= 0 {
+		return
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-s.Settled():
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

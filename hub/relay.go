@@ -1,0 +1,225 @@
+package hub
+
+import (
+	"context"
+	"strings"
+
+	"mcphub/upstream"
+	"mcphub/wire"
+)
+
+// relay passes a request to one server under the server's own names. A session has a connection of its
+// own there, opened with its own initialize, so that whatever the server speaks reaches it and nobody
+// else. Clients without a session share the hub's connection.
+func (h *Hub) relay(ctx context.Context, r *Request) Answer {
+	s := h.byName[r.Client.Server]
+	switch {
+	case r.Msg.Method == wire.Initialize && !wire.Modern(r.Client.Version):
+		return h.relayInitialize(ctx, r, s)
+	case r.Client.own != nil:
+		return h.relayOwn(ctx, r)
+	}
+	return h.relayShared(ctx, r, s)
+}
+
+func (h *Hub) relayInitialize(ctx context.Context, r *Request, s *upstream.Server) Answer {
+	push := r.Client.Push
+	own := &ownConn{server: s, params: r.Msg.Params, unclaimed: func(m wire.Message) {
+		if push != nil {
+			push(m.Raw)
+		}
+	}}
+	conn, answer, err := s.Open(ctx, r.Msg.Params, own.unclaimed)
+	if err == nil && answer.Error == nil {
+		own.conn = conn
+		r.Client.own = own
+		return Answer(answer)
+	}
+	// A server of the stateless era alone has no initialize: the hub holds the session in its place.
+	if shared, sharedErr := s.Connect(ctx); sharedErr == nil && shared.Modern() {
+		return h.initializeFor(r, shared)
+	}
+	if err != nil {
+		return failure(err)
+	}
+	return Answer(answer)
+}
+
+// initializeFor answers initialize from what a stateless server has said of itself.
+func (h *Hub) initializeFor(r *Request, conn *upstream.Conn) Answer {
+	version := sessionVersion(wire.String(wire.Get(r.Msg.Params, "protocolVersion")))
+	info := wire.Path(conn.Greeting, "_meta", wire.MetaServerInfo)
+	if info == nil {
+		info = h.serverInfo()
+	}
+	edits := []wire.Edit{
+		{Key: "protocolVersion", Value: wire.Quote(version)},
+		{Key: "capabilities", Value: wire.Get(conn.Greeting, "capabilities")},
+		{Key: "serverInfo", Value: info},
+		{Key: "instructions", Value: wire.Get(conn.Greeting, "instructions")},
+	}
+	return Answer{Result: wire.Splice(nil, edits...)}
+}
+
+func (h *Hub) relayOwn(ctx context.Context, r *Request) Answer {
+	conn, err := r.Client.own.get(ctx)
+	if err != nil {
+		return failure(err)
+	}
+	cfg := r.Client.own.server.Config()
+	answer, err := conn.Call(ctx, &upstream.Call{
+		Method: r.Msg.Method, Params: r.Msg.Params, Timeout: cfg.RequestTimeout, Max: cfg.MaxRequestTimeout,
+		Notice: func(m wire.Message) { r.send(m.Raw) }, Ask: func(m wire.Message) { r.send(m.Raw) }, Prime: r.Prime,
+	})
+	if err != nil {
+		return failure(err)
+	}
+	return Answer(answer)
+}
+
+// relayShared passes a request over the connection that the hub itself holds with the server.
+func (h *Hub) relayShared(ctx context.Context, r *Request, s *upstream.Server) Answer {
+	conn, err := s.Connect(ctx)
+	if err != nil {
+		return failure(err)
+	}
+	modern := wire.Modern(r.Client.Version)
+	if modern != conn.Modern() {
+		if answer, done := h.bridge(ctx, r, conn); done {
+			return answer
+		}
+	}
+	call := &upstream.Call{
+		Method: r.Msg.Method, Params: r.Msg.Params, AsIs: modern, Headers: r.Headers, Prime: r.Prime,
+		Notice: func(m wire.Message) { r.send(forClient(m, r.Msg.ID)) },
+	}
+	if r.Msg.Method == wire.ToolsCall && !modern {
+		call.Headers = h.mirrorFor(s, r.Msg.Params)
+	}
+	answer, err := s.Call(ctx, call)
+	if err != nil {
+		return failure(err)
+	}
+	if modern && conn.Modern() {
+		answer.Result = subscriptionTo(answer.Result, r.Msg.ID)
+		return Answer(answer)
+	}
+	return cacheable(h.fit(Answer(answer), modern, conn), r.Msg.Method, modern)
+}
+
+// mirrorFor computes the headers of a call to a stateless server from its own list.
+func (h *Hub) mirrorFor(s *upstream.Server, params []byte) map[string]string {
+	name := wire.String(wire.Get(params, "name"))
+	for _, t := range h.catalog.Load().tools {
+		if t.server == s && t.own == name {
+			return t.mirror(wire.Get(params, "arguments"))
+		}
+	}
+	return nil
+}
+
+// bridge answers what only one of the two eras has.
+func (h *Hub) bridge(ctx context.Context, r *Request, conn *upstream.Conn) (Answer, bool) {
+	if wire.Modern(r.Client.Version) {
+		switch r.Msg.Method {
+		case wire.Discover:
+			return discoverFor(conn), true
+		case wire.Listen:
+			return h.listen(ctx, r), true
+		case wire.Initialize, wire.Ping, wire.SetLevel, wire.ResourcesSubscribe, wire.ResourceUnsubscribe:
+			return unknownMethod(r.Msg.Method), true
+		}
+		return Answer{}, false
+	}
+	switch r.Msg.Method {
+	case wire.Ping, wire.SetLevel:
+		return Answer{Result: []byte("{}")}, true
+	case wire.ResourcesSubscribe, wire.ResourceUnsubscribe:
+		return unknownMethod(r.Msg.Method), true
+	}
+	return Answer{}, false
+}
+
+// discoverFor answers server/discover from what a session server has said of itself.
+func discoverFor(conn *upstream.Conn) Answer {
+	meta := wire.Splice(nil, wire.Edit{Key: wire.MetaServerInfo, Value: wire.Get(conn.Greeting, "serverInfo")})
+	capabilities := wire.Get(conn.Greeting, "capabilities")
+	if capabilities == nil {
+		capabilities = []byte("{}")
+	}
+	return Answer{Result: wire.Splice(nil,
+		wire.Edit{Key: "resultType", Value: resultMarks},
+		wire.Edit{Key: "supportedVersions", Value: []byte(`["` + strings.Join(wire.Versions, `","`) + `"]`)},
+		wire.Edit{Key: "capabilities", Value: capabilities},
+		wire.Edit{Key: "instructions", Value: wire.Get(conn.Greeting, "instructions")},
+		wire.Edit{Key: "ttlMs", Value: []byte("0")}, wire.Edit{Key: "cacheScope", Value: []byte(`"private"`)},
+		wire.Edit{Key: "_meta", Value: meta})}
+}
+
+// fit gives a result the members that the client's era has and the server's has not.
+func (h *Hub) fit(a Answer, modern bool, conn *upstream.Conn) Answer {
+	if a.Result == nil || modern == conn.Modern() {
+		return a
+	}
+	kind := wire.Get(a.Result, "resultType")
+	if modern && kind == nil {
+		a.Result = wire.Splice(a.Result, wire.Edit{Key: "resultType", Value: resultMarks})
+	}
+	if !modern && wire.String(kind) == "input_required" {
+		return failed(&wire.Error{Code: wire.CodeInternal,
+			Message: "the server asks for input in a way that your protocol version does not have: connect with 2026-07-28"})
+	}
+	return a
+}
+
+// cacheable adds the caching hints that the stateless era demands (MCP 2026-07-28, Caching).
+func cacheable(a Answer, method string, modern bool) Answer {
+	if !modern || a.Result == nil {
+		return a
+	}
+	switch method {
+	case wire.ToolsList, wire.PromptsList, wire.ResourcesList, wire.ResourceTemplates, wire.ResourcesRead:
+	default:
+		return a
+	}
+	if wire.Get(a.Result, "ttlMs") == nil {
+		a.Result = wire.Splice(a.Result, wire.Edit{Key: "ttlMs", Value: []byte("0")}, wire.Edit{Key: "cacheScope", Value: []byte(`"private"`)})
+	}
+	return a
+}
+
+// forClient gives a subscription's notification the id that the client knows it by.
+func forClient(m wire.Message, id []byte) []byte {
+	if wire.Path(m.Params, "_meta", wire.MetaSubscriptionID) == nil {
+		return m.Raw
+	}
+	return wire.AppendNotification(nil, m.Method, subscriptionTo(m.Params, id))
+}
+
+// subscriptionTo replaces the subscription id in the _meta of obj, where there is one.
+func subscriptionTo(obj, id []byte) []byte {
+	meta := wire.Get(obj, "_meta")
+	if wire.Get(meta, wire.MetaSubscriptionID) == nil {
+		return obj
+	}
+	return wire.Splice(obj, wire.Edit{Key: "_meta", Value: wire.Splice(meta, wire.Edit{Key: wire.MetaSubscriptionID, Value: id})})
+}
+
+// notify passes a session's notification on. Cancellations never come here: they end a request's context.
+func (o *ownConn) notify(ctx context.Context, m wire.Message) {
+	if m.Method == wire.Initialized {
+		o.mu.Lock()
+		o.ready = true
+		o.mu.Unlock()
+	}
+	o.post(ctx, m.Raw)
+}
+
+func (o *ownConn) post(ctx context.Context, msg []byte) {
+	o.mu.Lock()
+	conn := o.conn
+	o.mu.Unlock()
+	if conn != nil && conn.Err() == nil {
+		_ = conn.Post(ctx, msg) // a notification has no answer to carry an error
+	}
+}

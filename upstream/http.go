@@ -1,0 +1,338 @@
+package upstream
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"mcphub/config"
+	"mcphub/wire"
+)
+
+// Header names of the Streamable HTTP transport, in the form that net/http stores them.
+const (
+	headerSession = "Mcp-Session-Id"
+	headerVersion = "Mcp-Protocol-Version"
+	headerMethod  = "Mcp-Method"
+	headerName    = "Mcp-Name"
+	headerParam   = "Mcp-Param-"
+	headerLastID  = "Last-Event-Id"
+)
+
+// endpoint is what all connections to one HTTP server share: its URL, its headers, its TCP connections.
+type endpoint struct {
+	url     string
+	client  *http.Client
+	header  http.Header // from the configuration, with the bearer token
+	secrets []string
+	max     int // bytes of one message
+	log     *ring
+}
+
+func newEndpoint(cfg *config.Server, opt *Options, log *ring) *endpoint {
+	header := http.Header{"User-Agent": {"mcphub/" + opt.Version}}
+	for k, v := range cfg.Headers {
+		header.Set(k, v)
+	}
+	if cfg.BearerToken != "" && cfg.Auth != config.AuthNone {
+		header.Set("Authorization", "Bearer "+cfg.BearerToken)
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConns, transport.MaxIdleConnsPerHost = 0, 256
+	transport.DialContext = (&net.Dialer{Timeout: cfg.ConnectTimeout, KeepAlive: 30 * time.Second}).DialContext
+	return &endpoint{
+		url: cfg.URL, header: header, secrets: cfg.Secrets, max: opt.MaxMessage, log: log,
+		client: &http.Client{
+			Transport: transport,
+			// A redirected POST would lose its body, and its credentials would reach another host.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+	}
+}
+
+// httpLink speaks Streamable HTTP, in a session or stateless.
+type httpLink struct {
+	*endpoint
+	conn    *Conn
+	session atomic.Pointer[string]
+
+	ctx    context.Context // ends with the connection
+	cancel context.CancelFunc
+	wait   sync.WaitGroup // the GET stream and drains
+	get    sync.Once
+}
+
+func newHTTPConn(ep *endpoint, unclaimed func(wire.Message)) *Conn {
+	conn := newConn(unclaimed)
+	l := &httpLink{endpoint: ep, conn: conn}
+	l.ctx, l.cancel = context.WithCancel(context.Background())
+	conn.link = l
+	return conn
+}
+
+var (
+	acceptBoth   = []string{"application/json, text/event-stream"}
+	acceptEvents = []string{"text/event-stream"}
+	typeJSON     = []string{"application/json"}
+)
+
+// request makes one HTTP request to url, with the configured headers.
+func (ep *endpoint) request(ctx context.Context, method, url string, body []byte) (*http.Request, error) {
+	var reader io.Reader
+	if body != nil {
+		reader = bytes.NewReader(body)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, url, reader)
+	if err != nil {
+		return nil, fault(Unavailable, nil, "the url cannot be used")
+	}
+	req.Header = ep.header.Clone()
+	req.Header["Accept"] = acceptBoth
+	if body != nil {
+		req.Header["Content-Type"] = typeJSON
+	}
+	return req, nil
+}
+
+// request makes one HTTP request of this connection.
+func (l *httpLink) request(ctx context.Context, method string, body []byte) (*http.Request, error) {
+	req, err := l.endpoint.request(ctx, method, l.url, body)
+	if err != nil {
+		return nil, err
+	}
+	if id := l.session.Load(); id != nil {
+		req.Header[headerSession] = []string{*id}
+	}
+	if v := l.conn.Version(); v != "" {
+		req.Header[headerVersion] = []string{v}
+	}
+	return req, nil
+}
+
+// mirror adds the headers that repeat parts of a stateless request's body.
+func (l *httpLink) mirror(h http.Header, x *exchange) {
+	if !l.conn.Modern() {
+		return
+	}
+	h[headerMethod] = []string{x.call.Method}
+	switch x.call.Method {
+	case wire.ToolsCall, wire.PromptsGet:
+		h[headerName] = []string{HeaderValue(wire.String(wire.Get(x.call.Params, "name")))}
+	case wire.ResourcesRead:
+		h[headerName] = []string{HeaderValue(wire.String(wire.Get(x.call.Params, "uri")))}
+	default:
+		if id := wire.Get(x.call.Params, "taskId"); id != nil {
+			h[headerName] = []string{HeaderValue(wire.String(id))}
+		}
+	}
+	for name, value := range x.call.Headers {
+		h.Set(headerParam+name, value)
+	}
+}
+
+// HeaderValue encodes a value for the Mcp-Name and Mcp-Param headers (MCP 2026-07-28, Streamable
+// HTTP, Value Encoding): as it is where a header can carry it, else in base64 between markers.
+func HeaderValue(s string) string {
+	plain := strings.Trim(s, " \t") == s && !(strings.HasPrefix(s, "=?base64?") && strings.HasSuffix(s, "?="))
+	for i := 0; plain && i < len(s); i++ {
+		plain = s[i] == '\t' || s[i] >= 0x20 && s[i] < 0x7f
+	}
+	if plain {
+		return s
+	}
+	return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(s)) + "?="
+}
+
+func (l *httpLink) roundTrip(ctx context.Context, x *exchange) (wire.Message, error) {
+	m, err := l.exchange(ctx, x)
+	if ctx.Err() == nil || err == nil {
+		return m, err
+	}
+	// Without a session, closing the stream has cancelled the request already.
+	if !l.conn.Modern() {
+		l.conn.cancel(x, stopped(ctx))
+	}
+	return wire.Message{}, stopped(ctx)
+}
+
+// exchange posts a request and reads its answer. The HTTP request outlives ctx by the drain of its body,
+// without which the TCP connection could not be used again.
+func (l *httpLink) exchange(ctx context.Context, x *exchange) (wire.Message, error) {
+	httpCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, cancel)
+	defer stop()
+	req, err := l.request(httpCtx, http.MethodPost, x.body)
+	if err != nil {
+		cancel()
+		return wire.Message{}, err
+	}
+	l.mirror(req.Header, x)
+	resp, err := l.client.Do(req)
+	if err != nil {
+		cancel()
+		return wire.Message{}, sendError(err)
+	}
+	if x.call.Method == wire.Initialize {
+		if id := resp.Header.Get(headerSession); id != "" {
+			l.session.Store(&id)
+		}
+	}
+	m, ended, err := l.answer(ctx, x, resp)
+	if ended || err != nil || !stop() {
+		resp.Body.Close()
+		cancel()
+		return m, err
+	}
+	l.wait.Go(func() {
+		defer cancel()
+		drain(resp.Body, cancel)
+	})
+	return m, nil
+}
+
+// drainTime is how long a stream may stay open behind its answer and still keep its TCP connection.
+const drainTime = time.Second
+
+func drain(body io.ReadCloser, cancel func()) {
+	timer := time.AfterFunc(drainTime, cancel)
+	defer timer.Stop()
+	_, _ = io.Copy(io.Discard, io.LimitReader(body, 64<<10))
+	_ = body.Close()
+}
+
+// answer reads the answer to x from a response; ended says that the body has been read to its end.
+func (l *httpLink) answer(ctx context.Context, x *exchange, resp *http.Response) (m wire.Message, ended bool, err error) {
+	if resp.StatusCode != http.StatusOK {
+		m, err = l.refused(x, resp)
+		return m, false, err
+	}
+	switch mediaType(resp) {
+	case "text/event-stream":
+		return l.events(ctx, x, resp)
+	case "application/json":
+		m, err = l.document(x, resp)
+		return m, true, err
+	}
+	return m, false, fault(Garbled, nil, "answered with %q in place of JSON or an event stream: is url its MCP endpoint?", mediaType(resp))
+}
+
+func mediaType(resp *http.Response) string {
+	t, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	return t
+}
+
+// document reads an answer in one piece of JSON.
+func (l *httpLink) document(x *exchange, resp *http.Response) (wire.Message, error) {
+	if resp.ContentLength > int64(l.max) {
+		return wire.Message{}, tooLarge(l.max)
+	}
+	buf := bytes.NewBuffer(make([]byte, 0, max(512, resp.ContentLength+bytes.MinRead)))
+	n, err := buf.ReadFrom(io.LimitReader(resp.Body, int64(l.max)+1))
+	if n > int64(l.max) {
+		return wire.Message{}, tooLarge(l.max)
+	}
+	if err != nil {
+		return wire.Message{}, fault(Lost, err, "the answer broke off")
+	}
+	for _, text := range messages(buf.Bytes()) {
+		m, err := wire.Scan(text)
+		if err != nil {
+			return m, fault(Garbled, err, "the answer is no message")
+		}
+		if l.take(x, m) {
+			return m, nil
+		}
+	}
+	return wire.Message{}, fault(Garbled, nil, "the answer is for another request")
+}
+
+func tooLarge(limit int) *Error {
+	return fault(TooLarge, nil, "the answer is over limits.maxMessageBytes (%d): raise it, or ask for less", limit)
+}
+
+// messages splits a batch; anything else is one message.
+func messages(text []byte) [][]byte {
+	if msgs, ok := wire.Batch(text); ok {
+		return msgs
+	}
+	return [][]byte{text}
+}
+
+// take handles one message of x's own stream and says whether it was the answer.
+func (l *httpLink) take(x *exchange, m wire.Message) bool {
+	if !m.IsResponse() {
+		x.handle(m)
+		return false
+	}
+	id, ok := wire.Int(m.ID)
+	if ok && id == x.id || m.Error != nil && wire.IsNull(m.ID) {
+		return true
+	}
+	l.conn.dispatch(m)
+	return false
+}
+
+// sendError sorts what kept a response away.
+func sendError(err error) error {
+	var op *net.OpError
+	notSent := errors.As(err, &op) && op.Op == "dial"
+	kind := Lost
+	if notSent {
+		kind = Unavailable
+	}
+	var urlErr interface{ Unwrap() error }
+	if errors.As(err, &urlErr) && urlErr.Unwrap() != nil {
+		err = urlErr.Unwrap() // without the URL, which may hold a secret
+	}
+	e := fault(kind, err, "the request got no answer")
+	e.NotSent = notSent
+	return e
+}
+
+func (l *httpLink) post(ctx context.Context, msg []byte) error {
+	req, err := l.request(ctx, http.MethodPost, wire.OneLine(msg))
+	if err != nil {
+		return err
+	}
+	m, _ := wire.Scan(msg)
+	if l.conn.Modern() && m.Method != "" {
+		req.Header[headerMethod] = []string{m.Method}
+	}
+	resp, err := l.client.Do(req)
+	if err != nil {
+		return sendError(err)
+	}
+	defer drain(resp.Body, func() {})
+	if resp.StatusCode >= 300 {
+		_, err := l.refused(nil, resp)
+		return err
+	}
+	if m.Method == wire.Initialized {
+		l.get.Do(func() { l.wait.Go(l.listen) })
+	}
+	return nil
+}
+
+// close ends the session where there is one (MCP 2025-11-25, Session Management, point 5).
+func (l *httpLink) close() {
+	if l.session.Load() != nil && !errors.Is(l.conn.Err(), errSessionLost) {
+		ctx, cancel := context.WithTimeout(context.Background(), endGrace)
+		defer cancel()
+		if req, err := l.request(ctx, http.MethodDelete, nil); err == nil {
+			if resp, err := l.client.Do(req); err == nil {
+				resp.Body.Close()
+			}
+		}
+	}
+	l.cancel()
+	l.wait.Wait()
+}
