@@ -47,6 +47,9 @@ func (d *decoder) object(val hujson.Value, at place, key string, v reflect.Value
 			d.unknown(here, name, v.Type(), fields)
 			continue
 		}
+		if m.Value.Value.Kind() == 'n' {
+			continue // null is written by programs for "not set"
+		}
 		if other, dup := setBy[f.name]; dup {
 			d.errorf(here, "%s; keep one of them", setTwice(name, other))
 			continue
@@ -81,20 +84,16 @@ func findField(fields []field, name string) (f *field, inverse bool) {
 
 // field fills one field, and refuses what is not supported yet.
 func (d *decoder) field(f *field, val hujson.Value, at place, key string, v reflect.Value) {
-	if val.Value.Kind() == 'n' {
-		return // null is written by programs for "not set"
-	}
 	d.at[key] = at
-	before := len(d.problems)
 	d.value(f, val, at, key, v)
-	if len(f.pending) == 0 || len(d.problems) > before {
+	if len(f.pending) == 0 {
 		return
 	}
 	def := reflect.New(v.Type()).Elem()
 	f.setDefault(def)
 	switch {
 	case f.allPending():
-		if equalValues(v, def) || f.supported != "" && string(pack(val)) == f.supported {
+		if equalValues(v, def) || f.all && equalValues(v, reflect.ValueOf(everything)) {
 			return
 		}
 		d.errorf(at, "%q is not supported yet; remove it%s", f.name, orDefault(f))
@@ -207,10 +206,10 @@ func unitName(f *field) string {
 }
 
 func (d *decoder) list(f *field, val hujson.Value, at place, key string, v reflect.Value) {
-	if f.supported == "true" && (val.Value.Kind() == 't' || val.Value.Kind() == 'f') {
+	if f.all && (val.Value.Kind() == 't' || val.Value.Kind() == 'f') {
 		v.SetZero()
 		if val.Value.Kind() == 't' {
-			v.Set(reflect.ValueOf(Globs{"*"}))
+			v.Set(reflect.ValueOf(slices.Clone(everything)))
 		}
 		return
 	}

@@ -22,20 +22,20 @@ import (
 //	expand     env: ${VAR} and ${VAR:-default} are replaced from the hub's environment
 //	pending    values that are refused as not supported yet: a list, or * for all but the default.
 //	           Making a field work is deleting this tag
-//	supported  a JSON value that pending:"*" lets through besides the default
+//	all        true: the list may be written as true, which means ["*"]; pending:"*" lets that through
 type field struct {
-	index     int
-	name      string
-	aliases   []string
-	def       string
-	enum      []string
-	same      map[string]string
-	min, max  string
-	unit      time.Duration
-	pattern   string
-	expand    bool
-	pending   []string
-	supported string
+	index    int
+	name     string
+	aliases  []string
+	def      string
+	enum     []string
+	same     map[string]string
+	min, max string
+	unit     time.Duration
+	pattern  string
+	expand   bool
+	pending  []string
+	all      bool
 }
 
 var fieldCache sync.Map // reflect.Type of a struct → []field
@@ -58,17 +58,17 @@ func fieldsOf(t reflect.Type) []field {
 
 func newField(index int, name string, tag reflect.StructTag) field {
 	f := field{
-		index:     index,
-		name:      name,
-		aliases:   list(tag.Get("alias")),
-		def:       tag.Get("default"),
-		enum:      list(tag.Get("enum")),
-		min:       tag.Get("min"),
-		max:       tag.Get("max"),
-		pattern:   tag.Get("pattern"),
-		expand:    tag.Get("expand") != "",
-		pending:   list(tag.Get("pending")),
-		supported: tag.Get("supported"),
+		index:   index,
+		name:    name,
+		aliases: list(tag.Get("alias")),
+		def:     tag.Get("default"),
+		enum:    list(tag.Get("enum")),
+		min:     tag.Get("min"),
+		max:     tag.Get("max"),
+		pattern: tag.Get("pattern"),
+		expand:  tag.Get("expand") != "",
+		pending: list(tag.Get("pending")),
+		all:     tag.Get("all") != "",
 	}
 	switch tag.Get("unit") {
 	case "ms":

@@ -110,6 +110,7 @@ var serverRows = []row{
 			return fmt.Sprintf("%s %s", s.Tools["t"].Arguments["big"], s.Tools["t"].Arguments["o"])
 		}, `12345678901234567890 {"b":1,"a":[1.50]}`},
 	{`"command": "x", "directTools": true`, func(s *config.Server) any { return s.DirectTools }, config.Globs{"*"}},
+	{`"command": "x", "directTools": ["*"]`, func(s *config.Server) any { return s.DirectTools }, config.Globs{"*"}},
 	{`"command": "x", "bareNames": true`, func(s *config.Server) any { return s.BareNames }, true},
 	{`"command": "x", "session": "auto"`, func(s *config.Server) any { return s.Session }, config.SessionAuto},
 }
@@ -166,7 +167,7 @@ func TestEveryFieldIsTested(t *testing.T) {
 		for i := range typ.NumField() {
 			tag := typ.Field(i).Tag
 			name := tag.Get("json")
-			if name == "-" || tag.Get("pending") == "*" && tag.Get("supported") == "" {
+			if name == "-" || tag.Get("pending") == "*" && tag.Get("all") == "" {
 				continue
 			}
 			if !strings.Contains(rows.String(), `"`+name+`": `) {
@@ -178,11 +179,14 @@ func TestEveryFieldIsTested(t *testing.T) {
 
 // TestPendingFieldsKeepTheirDefaults: what is refused must not act either.
 func TestPendingFieldsKeepTheirDefaults(t *testing.T) {
-	c := parse(t, `{"settings": {"searchThreshold": 3, "policy": {"mode": "read-only"}, "pinTools": "block", "outputGuard": {"redact": true}},
+	c := parse(t, `{"settings": {"searchThreshold": 3, "policy": {"mode": "read-only", "mood": 1}, "pinTools": "block", "outputGuard": {"redact": true}},
 		"mcpServers": {"a": {"command": "x", "lifecycle": "keep-alive", "maxConcurrent": 3, "directTools": ["x"]}}}`)
 	s := c.Servers[0]
 	if s.Lifecycle != config.LifecycleLazy || s.MaxConcurrent != 0 || s.DirectTools != nil || len(s.Failed) != 3 {
 		t.Errorf("server: %+v", s)
+	}
+	if n := len(c.Problems); n != 8 { // the unknown key of policy, and each pending field
+		t.Errorf("%d problems: %v", n, c.Problems)
 	}
 	if got, want := c.Settings, parse(t, `{}`).Settings; !reflect.DeepEqual(got, want) {
 		t.Errorf("settings: got %+v, want %+v", got, want)

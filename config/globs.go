@@ -11,6 +11,9 @@ import (
 // path. Patterns were checked when the file was loaded.
 type Globs []string
 
+// everything is what true stands for.
+var everything = Globs{"*"}
+
 // Match reports whether any of the patterns matches the whole name.
 func (g Globs) Match(name string) bool {
 	for _, pattern := range g {

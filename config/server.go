@@ -73,7 +73,7 @@ type Server struct {
 	// Globs over the server's own tool names: matching tools are not published, even when `includeTools` has them.
 	ExcludeTools Globs `json:"excludeTools"`
 	// Tools that stay listed while the rest of the server goes behind search: true for all, or names and globs.
-	DirectTools Globs `json:"directTools" pending:"*" supported:"true"`
+	DirectTools Globs `json:"directTools" pending:"*" all:"true"`
 	// How the tools are shown. `direct`: all are listed with their schemas; `search`: only `directTools`, the rest is
 	// found by tool_search; `proxy`: one gateway tool for the whole server; `auto`: `direct` up to
 	// `settings.searchThreshold` tools, else `search`.

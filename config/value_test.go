@@ -61,7 +61,7 @@ func TestDisabledServersNeedNoVariables(t *testing.T) {
 
 // TestNullIsNotSet: programs that write such files write null for what is not set.
 func TestNullIsNotSet(t *testing.T) {
-	s := one(t, `{"command": "x", "args": null, "url": null, "env": null, "lifecycle": null, "disabled": null, "tools": {"t": {"name": null}}}`)
+	s := one(t, `{"command": "x", "args": null, "url": null, "httpUrl": null, "env": null, "lifecycle": null, "disabled": null, "tools": {"t": {"name": null}}}`)
 	if !s.Enabled || s.Lifecycle != config.LifecycleLazy || s.Type != config.TypeStdio || !s.Tools["t"].Enabled {
 		t.Errorf("%+v", s)
 	}

@@ -128,7 +128,7 @@ func (m *Manual) typeSchema(f *field, typ ast.Expr) object {
 	switch t := m.resolve(typ).(type) {
 	case *ast.ArrayType:
 		list := object{{"type", "array"}, {"items", m.typeSchema(f, t.Elt)}}
-		if f.tag.Get("supported") == "true" {
+		if f.tag.Get("all") == "true" {
 			return object{{"anyOf", []object{{{"type", "boolean"}}, list}}}
 		}
 		return list

@@ -51,7 +51,7 @@ func cell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
 func (m *Manual) typeName(f *field, typ ast.Expr) string {
 	switch t := m.resolve(typ).(type) {
 	case *ast.ArrayType:
-		if f.tag.Get("supported") == "true" {
+		if f.tag.Get("all") == "true" {
 			return "true or list of " + m.plural(f, t.Elt)
 		}
 		return "list of " + m.plural(f, t.Elt)
