@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"mcphub/config"
@@ -72,32 +73,9 @@ func (c *catalog) add(s *upstream.Server, offer *upstream.Offer) {
 		}
 		c.tools = append(c.tools, t)
 	}
-	c.reportUnused(s.Name(), cfg, seen)
-}
-
-// reportUnused notes what in the entry names no tool of the server.
-func (c *catalog) reportUnused(server string, cfg *config.Server, tools map[string]bool) {
-	for field, globs := range map[string]config.Globs{"includeTools": cfg.IncludeTools, "excludeTools": cfg.ExcludeTools} {
-		for _, glob := range globs {
-			if !slices.ContainsFunc(keys(tools), func(name string) bool { return config.Globs{glob}.Match(name) }) {
-				c.note(server, "%s %q matches no tool of the server", field, glob)
-			}
-		}
+	for _, unused := range cfg.Unmatched(slices.Collect(maps.Keys(seen))) {
+		c.note(s.Name(), "%q in its entry matches no tool of the server", unused)
 	}
-	for name := range cfg.Tools {
-		if !tools[name] {
-			c.note(server, "tools.%s names no tool of the server", name)
-		}
-	}
-	slices.Sort(c.notes[server])
-}
-
-func keys(m map[string]bool) []string {
-	out := make([]string, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	return out
 }
 
 // name gives every tool its published name. Where two would be equal, both get a suffix; a bare name

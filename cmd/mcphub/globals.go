@@ -1,0 +1,112 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/spf13/cobra"
+
+	"mcphub/config"
+)
+
+// globals are the flags that several verbs have.
+type globals struct {
+	configs  []string
+	dataDir  string
+	logLevel string
+	logForm  string
+	json     bool
+}
+
+func (g *globals) flags(root *cobra.Command) {
+	f := root.PersistentFlags()
+	f.StringArrayVarP(&g.configs, "config", "c", nil, "configuration file, repeatable (default $MCPHUB_CONFIG, then "+defaultConfig()+")")
+	f.StringVar(&g.dataDir, "data-dir", defaultDataDir(), "where the hub keeps its state")
+	f.StringVar(&g.logLevel, "log-level", "info", "trace, debug, info, warn or error")
+	f.StringVar(&g.logForm, "log-format", "", "json or console (default: console on a terminal, else json)")
+	f.BoolVar(&g.json, "json", false, "print JSON")
+}
+
+func defaultConfig() string {
+	return filepath.Join(xdg("XDG_CONFIG_HOME", ".config"), "mcphub", "config.json")
+}
+
+func defaultDataDir() string { return filepath.Join(xdg("XDG_STATE_HOME", ".local/state"), "mcphub") }
+
+// xdg is a base directory of the XDG specification.
+func xdg(variable, inHome string) string {
+	if dir := os.Getenv(variable); filepath.IsAbs(dir) {
+		return dir
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		home = "/"
+	}
+	return filepath.Join(home, inHome)
+}
+
+// load reads the configuration and prints what is wrong with it. A problem of one server leaves the
+// others; one of the hub as a whole is an error.
+func (g *globals) load(report func(config.Problem)) (*config.Config, error) {
+	paths := g.configs
+	if len(paths) == 0 {
+		if path := os.Getenv("MCPHUB_CONFIG"); path != "" {
+			paths = []string{path}
+		} else {
+			paths = []string{defaultConfig()}
+		}
+	}
+	cfg, err := config.Load(paths, os.LookupEnv)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	bad := 0
+	for _, p := range cfg.Problems {
+		report(p)
+		if p.Server == "" && p.Severity == config.Error {
+			bad++
+		}
+	}
+	if bad > 0 {
+		return cfg, usageError{fmt.Errorf("%d settings of the configuration are wrong; see: mcphub check", bad)}
+	}
+	return cfg, nil
+}
+
+func (g *globals) logger() (zerolog.Logger, error) {
+	level, err := zerolog.ParseLevel(g.logLevel)
+	if err != nil {
+		return zerolog.Logger{}, usageError{fmt.Errorf("--log-level: %w", err)}
+	}
+	var out io.Writer = os.Stderr
+	switch g.logForm {
+	case "json":
+	case "console":
+		out = zerolog.ConsoleWriter{Out: os.Stderr, TimeFormat: time.TimeOnly}
+	case "":
+		if isTerminal(os.Stderr) {
+			out = zerolog.ConsoleWriter{Out: os.Stderr, TimeFormat: time.TimeOnly}
+		}
+	default:
+		return zerolog.Logger{}, usageError{fmt.Errorf("--log-format: %q is neither json nor console", g.logForm)}
+	}
+	return zerolog.New(out).Level(level).With().Timestamp().Logger(), nil
+}
+
+func isTerminal(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// printJSON prints v as indented JSON.
+func printJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}

@@ -1,0 +1,216 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime/debug"
+	"syscall"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/rs/zerolog"
+	"github.com/spf13/cobra"
+
+	"mcphub/admin"
+	"mcphub/config"
+	"mcphub/front"
+	"mcphub/hub"
+	"mcphub/upstream"
+	"mcphub/wire"
+)
+
+// grace is how long calls under way may take to finish once the hub has been told to end.
+const grace = 5 * time.Second
+
+// gcPercent trades memory for time: most of what a relayed call allocates is gone with its answer.
+const gcPercent = 400
+
+func serveCommand(g *globals) *cobra.Command {
+	var listen string
+	var insecure bool
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve the configured servers over HTTP",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			log, err := g.logger()
+			if err != nil {
+				return err
+			}
+			cfg, err := g.load(func(p config.Problem) { logProblem(log, p) })
+			if err != nil {
+				return err
+			}
+			if err := mayListen(listen, insecure); err != nil {
+				return usageError{err}
+			}
+			return serve(g, cfg, listen, log)
+		},
+	}
+	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:8080", "address to listen on; port 0 picks a free one")
+	cmd.Flags().BoolVar(&insecure, "insecure", false, "listen beyond this machine without authentication")
+	return cmd
+}
+
+func logProblem(log zerolog.Logger, p config.Problem) {
+	event := log.Warn()
+	if p.Severity == config.Error {
+		event = log.Error()
+	}
+	event.Str("file", p.File).Int("line", p.Line).Str("path", p.Path).Str("server", p.Server).Msg(p.Message)
+}
+
+// mayListen refuses an address that others can reach, as long as nobody is asked who they are.
+func mayListen(listen string, insecure bool) error {
+	host, _, err := net.SplitHostPort(listen)
+	if err != nil {
+		return fmt.Errorf("--listen: %w", err)
+	}
+	addr, err := netip.ParseAddr(host)
+	if insecure || host == "localhost" || err == nil && addr.IsLoopback() {
+		return nil
+	}
+	return fmt.Errorf("--listen %s: others could reach the hub there and nobody would be asked who they are; "+
+		"listen on 127.0.0.1, or add --insecure if the network keeps strangers out", listen)
+}
+
+// serve runs the hub until a signal ends it.
+func serve(g *globals, cfg *config.Config, listen string, log zerolog.Logger) error {
+	debug.SetGCPercent(gcPercent)
+	listener, err := net.Listen("tcp", listen)
+	if err != nil {
+		return fmt.Errorf("listening on %s: %w; is another hub running? --listen picks another port", listen, err)
+	}
+	h, closeHub := newHub(cfg, log)
+	f := front.New(h, frontOptions(cfg, log))
+	router := chi.NewRouter()
+	f.Mount(router)
+	router.Group(func(r chi.Router) {
+		r.Use(f.Guard)
+		admin.Mount(r, h)
+	})
+	server := &http.Server{Handler: router, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	h.Start()
+	runFile, err := writeRunFile(g.dataDir, listener.Addr().String())
+	if err == nil {
+		log.Info().Str("addr", listener.Addr().String()).Str("version", version).Int("servers", len(h.Servers())).Msg("listening")
+		err = untilSignal(served)
+	}
+	f.Drain()
+	ctx, cancel := context.WithTimeout(context.Background(), grace)
+	defer cancel()
+	if server.Shutdown(ctx) != nil {
+		_ = server.Close()
+	}
+	f.Close()
+	closeHub()
+	_ = os.Remove(runFile)
+	log.Info().Msg("ended")
+	return err
+}
+
+// untilSignal waits for SIGINT or SIGTERM; a second one ends the process at once.
+func untilSignal(served <-chan error) error {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	select {
+	case err := <-served:
+		return err
+	case <-signals:
+	}
+	go func() {
+		<-signals
+		os.Exit(exitFailed)
+	}()
+	return nil
+}
+
+// newHub makes the hub and its reaper; the returned function ends both.
+func newHub(cfg *config.Config, log zerolog.Logger) (*hub.Hub, func()) {
+	reaper := &upstream.Reaper{}
+	if self, err := os.Executable(); err == nil {
+		reaper = upstream.NewReaper(self, reaperVerb)
+	}
+	h := hub.New(cfg, hub.Options{Log: log, Version: version, Reaper: reaper})
+	return h, func() {
+		h.Close()
+		_ = reaper.Close()
+	}
+}
+
+func frontOptions(cfg *config.Config, log zerolog.Logger) front.Options {
+	return front.Options{
+		Log: log, Inbound: cfg.Settings.Inbound, PublicURL: cfg.Settings.PublicURL, MaxBody: cfg.Settings.Limits.MaxMessageBytes,
+	}
+}
+
+// runInfo is how the other verbs find a running hub.
+type runInfo struct {
+	Addr string `json:"addr"`
+	PID  int    `json:"pid"`
+}
+
+// writeRunFile writes <data-dir>/run.json whole: under another name, then renamed.
+func writeRunFile(dataDir, addr string) (string, error) {
+	if err := os.MkdirAll(dataDir, 0o700); err != nil {
+		return "", fmt.Errorf("making the data directory: %w; --data-dir names another", err)
+	}
+	path := filepath.Join(dataDir, "run.json")
+	text, err := json.Marshal(runInfo{Addr: addr, PID: os.Getpid()})
+	if err != nil {
+		return "", err
+	}
+	part := path + ".part"
+	if err := os.WriteFile(part, append(text, '\n'), 0o600); err != nil {
+		return "", fmt.Errorf("writing run.json: %w", err)
+	}
+	return path, os.Rename(part, path)
+}
+
+func stdioCommand(g *globals) *cobra.Command {
+	return &cobra.Command{
+		Use:   "stdio",
+		Short: "Serve one client on standard input and output",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			log, err := g.logger()
+			if err != nil {
+				return err
+			}
+			cfg, err := g.load(func(p config.Problem) { logProblem(log, p) })
+			if err != nil {
+				return err
+			}
+			return serveStdio(cfg, log)
+		},
+	}
+}
+
+func serveStdio(cfg *config.Config, log zerolog.Logger) error {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	h, closeHub := newHub(cfg, log)
+	h.Start()
+	f := front.New(h, frontOptions(cfg, log))
+	write := func(line []byte) error {
+		_, err := os.Stdout.Write(line)
+		return err
+	}
+	err := f.Stdio(ctx, wire.NewLineReader(os.Stdin, int(cfg.Settings.Limits.MaxMessageBytes)), write)
+	f.Close()
+	closeHub()
+	if errors.Is(err, context.Canceled) || isEOF(err) {
+		return nil
+	}
+	return err
+}

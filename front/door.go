@@ -1,0 +1,90 @@
+package front
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+
+	"mcphub/config"
+)
+
+// door decides by Host and Origin whether a request may come from a web page. A page that has its own
+// name resolve to this machine (DNS rebinding) sends that name as Host; a page of another site sends
+// its own Origin (MCP 2026-07-28, Streamable HTTP, Security).
+type door struct {
+	hosts   []string // names that may be asked for besides localhost, without port
+	origins []string // pages that may ask besides the hub's own
+}
+
+func newDoor(in config.Inbound, publicURL string) door {
+	d := door{origins: slices.Clone(in.AllowedOrigins)}
+	for _, h := range in.AllowedHosts {
+		d.hosts = append(d.hosts, strings.ToLower(h))
+	}
+	if u, err := url.Parse(publicURL); err == nil && u.Host != "" {
+		d.hosts = append(d.hosts, strings.ToLower(u.Hostname()))
+		d.origins = append(d.origins, u.Scheme+"://"+u.Host)
+	}
+	return d
+}
+
+func (d *door) check(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !d.hostAllowed(r.Host) {
+			http.Error(w, "Host "+r.Host+" is not allowed: add it to inbound.allowedHosts", http.StatusForbidden)
+			return
+		}
+		origin := r.Header.Get("Origin")
+		if origin != "" && !d.originAllowed(origin, r.Host) {
+			http.Error(w, "Origin "+origin+" is not allowed: add it to inbound.allowedOrigins", http.StatusForbidden)
+			return
+		}
+		if origin != "" {
+			allowPage(w.Header(), origin)
+			if r.Method == http.MethodOptions {
+				w.WriteHeader(http.StatusNoContent)
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// hostAllowed lets addresses through as they are: only a name can be rebound.
+func (d *door) hostAllowed(hostport string) bool {
+	host := hostport
+	if h, _, err := net.SplitHostPort(hostport); err == nil {
+		host = h
+	}
+	host = strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
+	if _, err := netip.ParseAddr(host); err == nil {
+		return true
+	}
+	return isLoopback(host) || slices.Contains(d.hosts, host)
+}
+
+func isLoopback(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return err == nil && addr.IsLoopback() || host == "localhost" || strings.HasSuffix(host, ".localhost")
+}
+
+// originAllowed lets in the hub's own pages, those of programs on this machine, and the configured ones.
+func (d *door) originAllowed(origin, host string) bool {
+	if slices.Contains(d.origins, origin) {
+		return true
+	}
+	u, err := url.Parse(origin)
+	return err == nil && u.Host != "" && (strings.EqualFold(u.Host, host) || isLoopback(strings.ToLower(u.Hostname())))
+}
+
+// allowPage lets an allowed page's scripts read the answer.
+func allowPage(h http.Header, origin string) {
+	h.Set("Access-Control-Allow-Origin", origin)
+	h.Add("Vary", "Origin")
+	h.Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
+	h.Set("Access-Control-Allow-Headers", "Content-Type, Accept, Authorization, Last-Event-ID, Mcp-Session-Id, Mcp-Protocol-Version, Mcp-Method, Mcp-Name")
+	h.Set("Access-Control-Expose-Headers", "Mcp-Session-Id, WWW-Authenticate")
+}

@@ -1,0 +1,133 @@
+package front
+
+import (
+	"net/http"
+	"time"
+
+	"mcphub/wire"
+)
+
+// get opens a session's stream for messages outside of requests, or takes up a request's stream again.
+func (f *Front) get(w http.ResponseWriter, r *http.Request, server string) {
+	id := r.Header.Get(headerSession)
+	if id == "" || wire.Modern(r.Header.Get(headerVersion)) {
+		w.Header().Set("Allow", "POST")
+		http.Error(w, "there is no stream without a session: POST initialize first", http.StatusMethodNotAllowed)
+		return
+	}
+	s := f.sessions.get(id, server)
+	if s == nil {
+		http.Error(w, "session not found: send initialize again", http.StatusNotFound)
+		return
+	}
+	defer s.use()()
+	if last := r.Header.Get(headerLastID); last != "" {
+		if st, have := s.find(last); st != nil {
+			f.replay(w, r, s, st, have)
+			return
+		}
+	}
+	f.hold(w, r, s)
+}
+
+// hold is the life of a GET stream. A newer one takes over: the older may hang on a dead connection.
+func (f *Front) hold(w http.ResponseWriter, r *http.Request, s *session) {
+	over := make(chan struct{})
+	s.mu.Lock()
+	if s.takeover != nil {
+		close(s.takeover)
+	}
+	s.takeover = over
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		if s.takeover == over {
+			s.takeover = nil
+		}
+		s.mu.Unlock()
+	}()
+	events := f.startEvents(w, http.StatusOK)
+	if events.Comment("ok") == nil {
+		f.pump(r, s, events, over)
+	}
+}
+
+// pump sends what comes into the session's outbox until the stream is over.
+func (f *Front) pump(r *http.Request, s *session, events *wire.EventWriter, over <-chan struct{}) {
+	beat := time.NewTicker(f.opt.Heartbeat)
+	defer beat.Stop()
+	for {
+		for _, msg := range s.out.take() {
+			if events.Event("", "message", msg) != nil {
+				return
+			}
+		}
+		select {
+		case <-s.out.wake:
+		case <-beat.C:
+			if events.Comment("beat") != nil {
+				return
+			}
+		case <-over:
+			return
+		case <-s.ended:
+			return
+		case <-f.stopping:
+			return
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+// replay sends what the client has missed of a request's stream, and the rest as it comes.
+func (f *Front) replay(w http.ResponseWriter, r *http.Request, s *session, st *stream, have int) {
+	events := f.startEvents(w, http.StatusOK)
+	if events.Comment("ok") != nil {
+		return
+	}
+	beat := time.NewTicker(f.opt.Heartbeat)
+	defer beat.Stop()
+	for {
+		msgs, done, grown := st.after(have)
+		for _, msg := range msgs {
+			have++
+			if msg != nil && events.Event(st.eventID(have), "message", msg) != nil {
+				return
+			}
+		}
+		if done {
+			return
+		}
+		select {
+		case <-grown:
+		case <-beat.C:
+			if events.Comment("beat") != nil {
+				return
+			}
+		case <-s.ended:
+			return
+		case <-f.stopping:
+			return
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+// delete ends a session at its client's wish.
+func (f *Front) delete(w http.ResponseWriter, r *http.Request, server string) {
+	id := r.Header.Get(headerSession)
+	if id == "" {
+		w.Header().Set("Allow", "POST")
+		http.Error(w, "there is no session to end: the request names none", http.StatusMethodNotAllowed)
+		return
+	}
+	s := f.sessions.get(id, server)
+	if s == nil {
+		http.Error(w, "session not found", http.StatusNotFound)
+		return
+	}
+	f.end(s)
+	w.WriteHeader(http.StatusNoContent)
+}

@@ -1,0 +1,205 @@
+package front
+
+import (
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"mcphub/hub"
+	"mcphub/wire"
+)
+
+const (
+	headerSession = "Mcp-Session-Id"
+	headerVersion = "Mcp-Protocol-Version"
+	headerMethod  = "Mcp-Method"
+	headerName    = "Mcp-Name"
+	headerParam   = "Mcp-Param-"
+	headerLastID  = "Last-Event-Id"
+)
+
+// streamable serves one MCP endpoint.
+func (f *Front) streamable(w http.ResponseWriter, r *http.Request) {
+	server, ok := f.target(r)
+	if !ok {
+		http.Error(w, "no server of that name is configured", http.StatusNotFound)
+		return
+	}
+	switch r.Method {
+	case http.MethodPost:
+		f.post(w, r, server)
+	case http.MethodGet:
+		f.get(w, r, server)
+	case http.MethodDelete:
+		f.delete(w, r, server)
+	default:
+		w.Header().Set("Allow", "GET, POST, DELETE")
+		http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
+	}
+}
+
+// post takes one message, or a batch, and finds out which era it is of.
+func (f *Front) post(w http.ResponseWriter, r *http.Request, server string) {
+	body, ok := f.readBody(w, r)
+	if !ok {
+		return
+	}
+	version := r.Header.Get(headerVersion)
+	if msgs, isBatch := wire.Batch(body); isBatch {
+		f.postBatch(w, r, server, msgs)
+		return
+	}
+	m, err := wire.Scan(body)
+	if err != nil {
+		fail(w, http.StatusBadRequest, nil, scanError(err))
+		return
+	}
+	if wire.Modern(version) || r.Header.Get(headerSession) == "" && isModern(m) {
+		f.postModern(w, r, server, m)
+		return
+	}
+	if version != "" && !wire.Known(version) {
+		fail(w, http.StatusBadRequest, m.ID, unsupported(version))
+		return
+	}
+	s, ok := f.session(w, r, server, m)
+	if !ok {
+		return
+	}
+	if m.IsRequest() {
+		f.answerPost(w, r, s, m)
+		return
+	}
+	f.accept(r.Context(), s, m)
+	w.WriteHeader(http.StatusAccepted)
+}
+
+// scanError tells bad JSON from a bad message.
+func scanError(err error) *wire.Error {
+	var syntax *wire.SyntaxError
+	if errors.As(err, &syntax) {
+		return &wire.Error{Code: wire.CodeParse, Message: err.Error()}
+	}
+	return &wire.Error{Code: wire.CodeInvalidRequest, Message: err.Error()}
+}
+
+// readBody reads a POST's body within the limit.
+func (f *Front) readBody(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
+	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != "application/json" {
+		http.Error(w, "send the header Content-Type: application/json", http.StatusUnsupportedMediaType)
+		return nil, false
+	}
+	if r.ContentLength > f.opt.MaxBody {
+		http.Error(w, "the body is over limits.maxMessageBytes", http.StatusRequestEntityTooLarge)
+		return nil, false
+	}
+	var body []byte
+	var err error
+	if n := r.ContentLength; n >= 0 {
+		body = make([]byte, n)
+		_, err = io.ReadFull(r.Body, body)
+	} else {
+		body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, f.opt.MaxBody))
+	}
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		http.Error(w, "the body is over limits.maxMessageBytes", http.StatusRequestEntityTooLarge)
+	case err != nil:
+		http.Error(w, "the body broke off", http.StatusBadRequest)
+	}
+	return body, err == nil
+}
+
+// session finds the session of a message, makes one for initialize, and makes do without for a single
+// request of someone who wants no handshake. ok is false where the request has been answered.
+func (f *Front) session(w http.ResponseWriter, r *http.Request, server string, m wire.Message) (*session, bool) {
+	id := r.Header.Get(headerSession)
+	if m.Method == wire.Initialize || id == "" {
+		s := newSession(server)
+		s.client.Version = r.Header.Get(headerVersion)
+		if m.Method != wire.Initialize {
+			s.client.Push = nil
+		}
+		return s, true
+	}
+	if s := f.sessions.get(id, server); s != nil {
+		s.touch()
+		return s, true
+	}
+	fail(w, http.StatusNotFound, m.ID, &wire.Error{Code: wire.CodeInvalidRequest, Message: "session not found: send initialize again"})
+	return nil, false
+}
+
+// answerPost answers one request of the session era.
+func (f *Front) answerPost(w http.ResponseWriter, r *http.Request, s *session, m wire.Message) {
+	version := s.client.Version
+	p := &reply{f: f, w: w, sess: s, prime: version >= wire.V20251125}
+	// The context outlives a disconnect where the stream is resumable.
+	ctx, done := s.begin(context.WithoutCancel(r.Context()), m.ID)
+	defer done()
+	ctx, p.gone = withCancel(ctx)
+	stop := context.AfterFunc(r.Context(), p.disconnected)
+	defer stop()
+	req := &hub.Request{Client: s.client, Msg: m, Send: p.send, Prime: p.resumable}
+	if onlyJSON(r.Header.Get("Accept")) {
+		req.Send, req.Prime = nil, nil
+	}
+	answer := f.serve(ctx, req)
+	if m.Method == wire.Initialize && answer.Error == nil {
+		f.opened(w, s, answer)
+	}
+	p.finish(ctx, m.ID, answer)
+}
+
+func withCancel(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	return ctx, func() { cancel(errByClient) }
+}
+
+// onlyJSON says whether a client has excluded event streams, as a hasty curl does.
+func onlyJSON(accept string) bool {
+	return strings.Contains(accept, "application/json") && !strings.Contains(accept, "text/event-stream") && !strings.Contains(accept, "*/*")
+}
+
+// opened makes a session known once its initialize has been answered well.
+func (f *Front) opened(w http.ResponseWriter, s *session, answer hub.Answer) {
+	s.client.Version = wire.String(wire.Get(answer.Result, "protocolVersion"))
+	f.sessions.add(s)
+	f.hub.Join(s.client)
+	w.Header()[headerSession] = []string{s.id}
+}
+
+// accept takes what needs no answer: a notification, or the answer to a server's request.
+func (f *Front) accept(ctx context.Context, s *session, m wire.Message) {
+	switch {
+	case m.IsResponse():
+		f.hub.Respond(ctx, s.client, m)
+	case m.Method == wire.Cancelled:
+		s.cancel(m.Params)
+	default:
+		f.hub.Notify(ctx, s.client, m)
+	}
+}
+
+// postBatch answers a batch, which only protocol version 2025-03-26 has. Its requests run side by side.
+func (f *Front) postBatch(w http.ResponseWriter, r *http.Request, server string, msgs [][]byte) {
+	s, ok := f.session(w, r, server, wire.Message{})
+	if !ok {
+		return
+	}
+	if v := s.client.Version; v != "" && v != wire.V20250326 || len(msgs) == 0 {
+		fail(w, http.StatusBadRequest, nil, &wire.Error{Code: wire.CodeInvalidRequest, Message: "batches exist in protocol version 2025-03-26 only: send one message a POST"})
+		return
+	}
+	answers := f.answerBatch(r.Context(), s, msgs)
+	if len(answers) == 0 {
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	w.Header()["Content-Type"] = jsonType
+	_, _ = w.Write(joinArray(answers))
+}

@@ -1,0 +1,172 @@
+package front
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"mcphub/hub"
+	"mcphub/wire"
+)
+
+// session is one client's session, of any transport that has them.
+type session struct {
+	id     string
+	server string // the view: a server's name, or "" for the merged one
+	client *hub.Client
+	out    outbox // what the client is sent outside of its requests
+
+	seen   atomic.Int64 // when it last did something, Unix seconds
+	open   atomic.Int32 // streams and requests under way
+	ended  chan struct{}
+	duplex *postedTo // HTTP+SSE only
+	endOne sync.Once
+
+	mu       sync.Mutex // guards the rest
+	inflight map[*pending]struct{}
+	takeover chan struct{} // closed when another GET stream takes over; nil without one
+	streams  []*stream     // resumable ones, oldest first
+	lastNo   int           // of the streams
+}
+
+// pending is a request under way. A client may use one id twice at once, so the id is no key.
+type pending struct {
+	id     string // raw
+	cancel context.CancelCauseFunc
+}
+
+var errByClient = errors.New("cancelled by the client")
+
+// newSession makes a session and its client; neither is known to anybody yet.
+func newSession(server string) *session {
+	s := &session{id: randomID(), server: server, ended: make(chan struct{})}
+	s.out.wake = make(chan struct{}, 1)
+	s.client = &hub.Client{Server: server, Push: s.out.push}
+	s.touch()
+	return s
+}
+
+func randomID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails: crypto/rand ends the program where it could not
+	return hex.EncodeToString(b[:])
+}
+
+func (s *session) touch() { s.seen.Store(time.Now().Unix()) }
+
+// use marks the session as in use until the returned function is called.
+func (s *session) use() func() {
+	s.open.Add(1)
+	return func() {
+		s.touch()
+		s.open.Add(-1)
+	}
+}
+
+// begin gives a request a context that the client's notifications/cancelled ends. The returned
+// function must be called when the request is answered.
+func (s *session) begin(ctx context.Context, id []byte) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	p := &pending{string(id), cancel}
+	s.mu.Lock()
+	if s.inflight == nil {
+		s.inflight = map[*pending]struct{}{}
+	}
+	s.inflight[p] = struct{}{}
+	s.mu.Unlock()
+	done := s.use()
+	return ctx, func() {
+		s.mu.Lock()
+		delete(s.inflight, p)
+		s.mu.Unlock()
+		cancel(nil)
+		done()
+	}
+}
+
+// cancel ends the requests that a notifications/cancelled names.
+func (s *session) cancel(params []byte) {
+	id := string(wire.Get(params, "requestId"))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for p := range s.inflight {
+		if p.id == id {
+			p.cancel(errByClient)
+		}
+	}
+}
+
+// sessions are all open sessions by id.
+type sessions struct {
+	mu   sync.Mutex // guards byID
+	byID map[string]*session
+}
+
+func (ss *sessions) add(s *session) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	ss.byID[s.id] = s
+}
+
+// get finds a session of this view.
+func (ss *sessions) get(id, server string) *session {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	if s := ss.byID[id]; s != nil && s.server == server {
+		return s
+	}
+	return nil
+}
+
+func (ss *sessions) remove(s *session) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	delete(ss.byID, s.id)
+}
+
+func (ss *sessions) all() []*session {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	out := make([]*session, 0, len(ss.byID))
+	for _, s := range ss.byID {
+		out = append(out, s)
+	}
+	return out
+}
+
+// end ends a session: its streams, its requests, and what the hub holds for it.
+func (f *Front) end(s *session) {
+	f.sessions.remove(s)
+	s.endOne.Do(func() {
+		close(s.ended)
+		s.mu.Lock()
+		for p := range s.inflight {
+			p.cancel(errByClient)
+		}
+		s.mu.Unlock()
+		f.hub.Leave(s.client)
+	})
+}
+
+// sweep ends the sessions that have had neither a request nor an open stream for too long. Clients
+// often go without saying so.
+func (f *Front) sweep() {
+	ticker := time.NewTicker(min(time.Minute, f.opt.SessionIdle))
+	defer ticker.Stop()
+	for {
+		select {
+		case now := <-ticker.C:
+			for _, s := range f.sessions.all() {
+				if s.open.Load() == 0 && now.Unix()-s.seen.Load() >= int64(f.opt.SessionIdle/time.Second) {
+					f.end(s)
+				}
+			}
+		case <-f.stopping:
+			return
+		}
+	}
+}
