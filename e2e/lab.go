@@ -2,23 +2,18 @@
 package e2e
 
 import (
-	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 )
 
-//go:embed clients/*.mjs npm/loopback.mjs
-var scripts embed.FS
-
 // Lab is what all tests of a package share: the program under test and the npm kits, built and installed once.
 type Lab struct {
-	dir     string // removed by Close: the built programs and the scripts
+	dir     string // where programs are built, removed by Close
+	source  string // this folder
 	servers string // node_modules of the kit with the example servers
 	clients string // node_modules of the kit with the clients and suites
 	node    string // the Node 22 of the clients kit, or the machine's own
@@ -32,7 +27,7 @@ func Open() (*Lab, error) {
 		return nil, fmt.Errorf("making a folder for the test's programs: %w", err)
 	}
 	lab := &Lab{dir: dir}
-	err = errors.Join(lab.unpack(), lab.install(), lab.Build("mcphub", "mcphub/cmd/mcphub", "-race"))
+	err = errors.Join(lab.install(), lab.Build("mcphub", "mcphub/cmd/mcphub", "-race"))
 	if err != nil {
 		lab.Close()
 		return nil, err
@@ -55,26 +50,13 @@ func (l *Lab) Build(name, pkg string, flags ...string) error {
 	return nil
 }
 
-// unpack writes the embedded scripts out, so that they are found wherever a test runs.
-func (l *Lab) unpack() error {
-	return fs.WalkDir(scripts, ".", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		text, err := scripts.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(filepath.Join(l.dir, entry.Name()), text, 0o600)
-	})
-}
-
 func (l *Lab) install() error {
 	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "mcphub").Output()
 	if err != nil {
 		return fmt.Errorf("finding the module's folder: %w", err)
 	}
-	install := exec.Command(filepath.Join(strings.TrimSpace(string(root)), "e2e", "npm", "install"), "servers", "clients")
+	l.source = filepath.Join(strings.TrimSpace(string(root)), "e2e")
+	install := exec.Command(filepath.Join(l.source, "npm", "install"), "servers", "clients")
 	install.Stderr = os.Stderr
 	out, err := install.Output()
 	if err != nil {
@@ -84,14 +66,8 @@ func (l *Lab) install() error {
 	l.servers = filepath.Join(kits[0], "node_modules")
 	l.clients = filepath.Join(kits[1], "node_modules")
 	l.node = "node"
-	arch := map[string]string{"amd64": "x64"}[runtime.GOARCH]
-	if own := filepath.Join(l.clients, "node-linux-"+arch, "bin", "node"); exists(own) {
-		l.node = own
+	if own, _ := filepath.Glob(filepath.Join(l.clients, "node-*", "bin", "node")); len(own) > 0 {
+		l.node = own[0]
 	}
 	return nil
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }

@@ -1,0 +1,127 @@
+package conformance
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"text/tabwriter"
+
+	"mcphub/e2e"
+)
+
+// table is where the list of all scenarios with both results goes, besides the test's own output.
+var table = flag.String("table", "", "write the table of scenarios to this file")
+
+// A server under test, started anew for every suite so that no run sees another's traces.
+type server struct {
+	name  string
+	start func(t *testing.T, lab *e2e.Lab) (url string)
+}
+
+var servers = []server{
+	{"go-sdk-stateful", func(t *testing.T, lab *e2e.Lab) string { return lab.StartConformance(t, "-stateless=false") }},
+	{"go-sdk-stateless", func(t *testing.T, lab *e2e.Lab) string { return lab.StartConformance(t) }},
+	{"everything", func(t *testing.T, lab *e2e.Lab) string { return lab.StartEverything(t, "streamableHttp") + "/mcp" }},
+}
+
+// No scenario that a server passes directly fails through the hub.
+func TestConformance(t *testing.T) {
+	lab, err := e2e.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(lab.Close)
+	const pkg = "github.com/modelcontextprotocol/go-sdk/conformance/everything-server"
+	if err := lab.Build("conformance-server", pkg); err != nil {
+		t.Fatal(err)
+	}
+	var rows report
+	t.Cleanup(func() { rows.print(t) })
+	for _, server := range servers {
+		for _, suite := range suites {
+			t.Run(server.name+"/"+suite.name, func(t *testing.T) {
+				t.Parallel()
+				compare(t, lab, server, suite, &rows)
+			})
+		}
+	}
+}
+
+func compare(t *testing.T, lab *e2e.Lab, server server, suite suite, rows *report) {
+	url := server.start(t, lab)
+	direct := run(t, lab, suite, url)
+	hub := lab.StartHub(t, e2e.Servers{"under-test": e2e.HTTP(url)})
+	through := run(t, lab, suite, hub.URL+"/servers/under-test/mcp")
+	for _, name := range slices.Sorted(maps.Keys(direct)) {
+		rows.add(server.name, suite.name, name, direct[name], through[name])
+		t.Run(name, func(t *testing.T) {
+			if direct[name].passed() && !through[name].passed() {
+				t.Errorf("passes directly (%s), through the hub: %s\n%s", direct[name], through[name],
+					strings.Join(through[name].failures, "\n"))
+			}
+		})
+	}
+	if len(direct) == 0 || len(through) != len(direct) {
+		t.Errorf("%d scenarios ran directly and %d through the hub", len(direct), len(through))
+	}
+}
+
+// run is one run of a suite against the server at url.
+func run(t *testing.T, lab *e2e.Lab, suite suite, url string) map[string]outcome {
+	t.Helper()
+	results := t.TempDir()
+	args := append([]string{"server", "--url", url, "--output-dir", results}, suite.args...)
+	output := lab.TryNode(t, suite.program, args...) // its exit code only says that some scenario failed
+	outcomes, err := readOutcomes(results)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, output)
+	}
+	return outcomes
+}
+
+// fewest is how many of all scenarios have to pass directly, a few below what they do: fewer means that the servers
+// under test do not work and nothing was compared.
+const fewest = 300
+
+// report collects the rows of the table from the suites that run side by side.
+type report struct {
+	mu     sync.Mutex // guards what follows
+	rows   []string
+	passed int // directly
+}
+
+func (r *report) add(server, suite, scenario string, direct, through outcome) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if direct.passed() {
+		r.passed++
+	}
+	r.rows = append(r.rows, fmt.Sprintf("%s\t%s\t%s\t%s\t%s", server, suite, scenario, direct, through))
+}
+
+func (r *report) print(t *testing.T) {
+	var text strings.Builder
+	columns := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(columns, "server\tsuite\tscenario\tdirect\tthrough the hub")
+	slices.Sort(r.rows)
+	for _, row := range r.rows {
+		fmt.Fprintln(columns, row)
+	}
+	columns.Flush()
+	t.Logf("%d scenarios, %d pass directly\n%s", len(r.rows), r.passed, text.String())
+	if r.passed < fewest {
+		t.Errorf("only %d scenarios pass directly, want at least %d", r.passed, fewest)
+	}
+	if *table == "" {
+		return
+	}
+	if err := os.WriteFile(filepath.Clean(*table), []byte(text.String()), 0o600); err != nil {
+		t.Errorf("writing the table: %v", err)
+	}
+}
