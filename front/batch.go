@@ -31,8 +31,8 @@ func (f *Front) answerBatch(ctx context.Context, s *session, msgs [][]byte) [][]
 			slots <- struct{}{}
 			running.Go(func() {
 				defer func() { <-slots }()
-				ctx, done := s.begin(ctx, m.ID)
-				defer done()
+				ctx, pending := s.begin(ctx, m.ID)
+				defer s.finish(pending)
 				answers[i] = envelope(m.ID, f.serve(ctx, &hub.Request{Client: s.client, Msg: m}))
 			})
 		}

@@ -1,7 +1,6 @@
 package front
 
 import (
-	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -55,15 +54,20 @@ func (d *door) check(next http.Handler) http.Handler {
 
 // hostAllowed lets addresses through as they are: only a name can be rebound.
 func (d *door) hostAllowed(hostport string) bool {
-	host := hostport
-	if h, _, err := net.SplitHostPort(hostport); err == nil {
-		host = h
-	}
-	host = strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
+	host := hostOf(hostport)
 	if _, err := netip.ParseAddr(host); err == nil {
 		return true
 	}
 	return isLoopback(host) || slices.Contains(d.hosts, host)
+}
+
+// hostOf is a Host header without its port, in lower case.
+func hostOf(hostport string) string {
+	i := strings.LastIndexByte(hostport, ':')
+	if i >= 0 && (strings.HasPrefix(hostport, "[") || strings.Count(hostport, ":") == 1) && !strings.HasSuffix(hostport, "]") {
+		hostport = hostport[:i]
+	}
+	return strings.ToLower(strings.TrimSuffix(strings.Trim(hostport, "[]"), "."))
 }
 
 func isLoopback(host string) bool {

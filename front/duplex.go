@@ -3,6 +3,7 @@ package front
 import (
 	"context"
 	"sync"
+	"time"
 
 	"mcphub/hub"
 	"mcphub/wire"
@@ -48,9 +49,15 @@ func (d *duplex) take(ctx context.Context, body []byte) {
 	}
 }
 
+// Send sends a message ahead of an answer.
+func (d *duplex) Send(msg []byte) { d.s.out.put(msg) }
+
+// Prime does nothing: the channel is the session's only one.
+func (d *duplex) Prime(time.Duration) {}
+
 func (d *duplex) answer(ctx context.Context, m wire.Message) {
-	ctx, done := d.s.begin(ctx, m.ID)
-	defer done()
+	ctx, pending := d.s.begin(ctx, m.ID)
+	defer d.s.finish(pending)
 	client := d.s.client
 	if isModern(m) {
 		version := wire.String(wire.Path(m.Params, "_meta", wire.MetaVersion))
@@ -64,7 +71,7 @@ func (d *duplex) answer(ctx context.Context, m wire.Message) {
 		}
 		client = &hub.Client{Server: d.s.server, Version: version}
 	}
-	answer := d.f.serve(ctx, &hub.Request{Client: client, Msg: m, Send: d.s.out.put})
+	answer := d.f.serve(ctx, &hub.Request{Client: client, Msg: m, Out: d})
 	if ctx.Err() != nil {
 		return // nobody waits for it any more
 	}

@@ -1,6 +1,7 @@
 package front
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -33,11 +34,11 @@ func (f *Front) postModern(w http.ResponseWriter, r *http.Request, server string
 		return
 	}
 	p := &reply{f: f, w: w, modern: true}
-	ctx, gone := withCancel(r.Context())
-	defer gone()
-	p.gone = gone
+	ctx, cancel := context.WithCancelCause(r.Context())
+	defer cancel(nil)
+	p.cancel = cancel
 	answer := f.serve(ctx, &hub.Request{
-		Client: &hub.Client{Server: server, Version: version}, Msg: m, Headers: paramHeaders(r.Header), Send: p.send,
+		Client: &hub.Client{Server: server, Version: version}, Msg: m, Headers: paramHeaders(r.Header), Out: p,
 	})
 	p.finish(ctx, m.ID, answer)
 }

@@ -88,7 +88,7 @@ func scanError(err error) *wire.Error {
 
 // readBody reads a POST's body within the limit.
 func (f *Front) readBody(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
-	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != "application/json" {
+	if kind := r.Header.Get("Content-Type"); kind != "application/json" && !isJSON(kind) {
 		http.Error(w, "send the header Content-Type: application/json", http.StatusUnsupportedMediaType)
 		return nil, false
 	}
@@ -104,27 +104,31 @@ func (f *Front) readBody(w http.ResponseWriter, r *http.Request) ([]byte, bool) 
 	} else {
 		body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, f.opt.MaxBody))
 	}
-	var tooLarge *http.MaxBytesError
-	switch {
-	case errors.As(err, &tooLarge):
+	if err == nil {
+		return body, true
+	}
+	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
 		http.Error(w, "the body is over limits.maxMessageBytes", http.StatusRequestEntityTooLarge)
-	case err != nil:
+	} else {
 		http.Error(w, "the body broke off", http.StatusBadRequest)
 	}
-	return body, err == nil
+	return nil, false
+}
+
+func isJSON(contentType string) bool {
+	kind, _, _ := mime.ParseMediaType(contentType)
+	return kind == "application/json"
 }
 
 // session finds the session of a message, makes one for initialize, and makes do without for a single
 // request of someone who wants no handshake. ok is false where the request has been answered.
 func (f *Front) session(w http.ResponseWriter, r *http.Request, server string, m wire.Message) (*session, bool) {
 	id := r.Header.Get(headerSession)
-	if m.Method == wire.Initialize || id == "" {
-		s := newSession(server)
-		s.client.Version = r.Header.Get(headerVersion)
-		if m.Method != wire.Initialize {
-			s.client.Push = nil
-		}
-		return s, true
+	switch {
+	case m.Method == wire.Initialize:
+		return newSession(server), true
+	case id == "":
+		return passing(server, r.Header.Get(headerVersion)), true
 	}
 	if s := f.sessions.get(id, server); s != nil {
 		s.touch()
@@ -134,30 +138,30 @@ func (f *Front) session(w http.ResponseWriter, r *http.Request, server string, m
 	return nil, false
 }
 
-// answerPost answers one request of the session era.
+// answerPost answers one request of the session era. Its context ends when the client goes, unless
+// that client could take up the answer's stream again.
 func (f *Front) answerPost(w http.ResponseWriter, r *http.Request, s *session, m wire.Message) {
-	version := s.client.Version
-	p := &reply{f: f, w: w, sess: s, prime: version >= wire.V20251125}
-	// The context outlives a disconnect where the stream is resumable.
-	ctx, done := s.begin(context.WithoutCancel(r.Context()), m.ID)
-	defer done()
-	ctx, p.gone = withCancel(ctx)
-	stop := context.AfterFunc(r.Context(), p.disconnected)
-	defer stop()
-	req := &hub.Request{Client: s.client, Msg: m, Send: p.send, Prime: p.resumable}
+	p := &reply{f: f, w: w, sess: s}
+	parent := r.Context()
+	if s.client.Version >= wire.V20251125 {
+		p.prime, parent = true, context.WithoutCancel(parent)
+	}
+	ctx, pending := s.begin(parent, m.ID)
+	defer s.finish(pending)
+	if p.prime {
+		p.cancel = pending.cancel
+		stop := context.AfterFunc(r.Context(), p.disconnected)
+		defer stop()
+	}
+	req := &hub.Request{Client: s.client, Msg: m, Out: p}
 	if onlyJSON(r.Header.Get("Accept")) {
-		req.Send, req.Prime = nil, nil
+		req.Out = nil
 	}
 	answer := f.serve(ctx, req)
 	if m.Method == wire.Initialize && answer.Error == nil {
 		f.opened(w, s, answer)
 	}
 	p.finish(ctx, m.ID, answer)
-}
-
-func withCancel(ctx context.Context) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	return ctx, func() { cancel(errByClient) }
 }
 
 // onlyJSON says whether a client has excluded event streams, as a hasty curl does.

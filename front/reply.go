@@ -16,9 +16,9 @@ import (
 type reply struct {
 	f      *Front
 	w      http.ResponseWriter
-	sess   *session // nil without one
-	prime  bool     // the client understands resumable streams
-	gone   func()   // ends the request when the client has gone and cannot come back
+	sess   *session                // nil without one
+	prime  bool                    // the client understands resumable streams
+	cancel context.CancelCauseFunc // ends the request when the client has gone for good; nil: its context does
 	modern bool
 
 	mu     sync.Mutex // guards the rest: a heartbeat may come between
@@ -28,16 +28,16 @@ type reply struct {
 	lost   bool // the client has gone; what is kept of the stream goes on
 }
 
-// send sends a message ahead of the answer.
-func (p *reply) send(msg []byte) {
+// Send sends a message ahead of the answer.
+func (p *reply) Send(msg []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.open()
 	p.event(msg)
 }
 
-// resumable makes the stream one that the client can leave and take up again, where the client can.
-func (p *reply) resumable(retry time.Duration) {
+// Prime makes the stream one that the client can leave and take up again, where the client can.
+func (p *reply) Prime(retry time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.prime || p.sess == nil || p.stream != nil {
@@ -86,8 +86,8 @@ func (p *reply) heartbeat() {
 // lose notes that the client is gone; mu is held.
 func (p *reply) lose() {
 	p.lost = true
-	if p.stream == nil && p.gone != nil {
-		p.gone()
+	if p.stream == nil && p.cancel != nil {
+		p.cancel(errByClient)
 	}
 }
 

@@ -1,6 +1,7 @@
 package front
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -18,7 +19,8 @@ type session struct {
 	id     string
 	server string // the view: a server's name, or "" for the merged one
 	client *hub.Client
-	out    outbox // what the client is sent outside of its requests
+	self   hub.Client // what client points to
+	out    outbox     // what the client is sent outside of its requests
 
 	seen   atomic.Int64 // when it last did something, Unix seconds
 	open   atomic.Int32 // streams and requests under way
@@ -35,7 +37,7 @@ type session struct {
 
 // pending is a request under way. A client may use one id twice at once, so the id is no key.
 type pending struct {
-	id     string // raw
+	id     []byte // raw
 	cancel context.CancelCauseFunc
 }
 
@@ -45,7 +47,8 @@ var errByClient = errors.New("cancelled by the client")
 func newSession(server string) *session {
 	s := &session{id: randomID(), server: server, ended: make(chan struct{})}
 	s.out.wake = make(chan struct{}, 1)
-	s.client = &hub.Client{Server: server, Push: s.out.push}
+	s.self = hub.Client{Server: server, Push: s.out.push}
+	s.client = &s.self
 	s.touch()
 	return s
 }
@@ -67,34 +70,44 @@ func (s *session) use() func() {
 	}
 }
 
-// begin gives a request a context that the client's notifications/cancelled ends. The returned
-// function must be called when the request is answered.
-func (s *session) begin(ctx context.Context, id []byte) (context.Context, func()) {
+// passing is the session of a single request whose client wants no handshake. Nobody can find it again.
+func passing(server, version string) *session {
+	s := &session{server: server, self: hub.Client{Server: server, Version: version}}
+	s.client = &s.self
+	return s
+}
+
+// begin gives a request a context that the client's notifications/cancelled ends. finish must be
+// called when the request is answered.
+func (s *session) begin(ctx context.Context, id []byte) (context.Context, *pending) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	p := &pending{string(id), cancel}
+	p := &pending{id, cancel}
+	s.open.Add(1)
 	s.mu.Lock()
 	if s.inflight == nil {
 		s.inflight = map[*pending]struct{}{}
 	}
 	s.inflight[p] = struct{}{}
 	s.mu.Unlock()
-	done := s.use()
-	return ctx, func() {
-		s.mu.Lock()
-		delete(s.inflight, p)
-		s.mu.Unlock()
-		cancel(nil)
-		done()
-	}
+	return ctx, p
+}
+
+func (s *session) finish(p *pending) {
+	s.mu.Lock()
+	delete(s.inflight, p)
+	s.mu.Unlock()
+	p.cancel(nil)
+	s.touch()
+	s.open.Add(-1)
 }
 
 // cancel ends the requests that a notifications/cancelled names.
 func (s *session) cancel(params []byte) {
-	id := string(wire.Get(params, "requestId"))
+	id := wire.Get(params, "requestId")
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for p := range s.inflight {
-		if p.id == id {
+		if bytes.Equal(p.id, id) {
 			p.cancel(errByClient)
 		}
 	}

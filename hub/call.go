@@ -3,6 +3,7 @@ package hub
 import (
 	"context"
 	"strings"
+	"time"
 
 	"mcphub/upstream"
 	"mcphub/wire"
@@ -10,14 +11,18 @@ import (
 
 // callTool routes a tools/call by the published name. The arguments and the result stay bytes.
 func (h *Hub) callTool(ctx context.Context, r *Request) Answer {
-	var name, args []byte
-	if err := wire.Pick(r.Msg.Params, wire.Want{Key: "name", Value: &name}, wire.Want{Key: "arguments", Value: &args}); err != nil {
+	f, err := wire.Fields(r.Msg.Params, "name", "arguments")
+	if err != nil {
 		return failed(&wire.Error{Code: wire.CodeInvalidParams, Message: "tools/call: " + err.Error()})
 	}
+	name, args := f[0], f[1]
 	if !wire.IsString(name) {
 		return failed(&wire.Error{Code: wire.CodeInvalidParams, Message: "tools/call needs params.name"})
 	}
-	t := h.find(ctx, wire.String(name))
+	t := h.catalog.Load().find(name)
+	if t == nil {
+		t = h.findLate(ctx, name)
+	}
 	if t == nil {
 		return failed(h.unknownTool(wire.String(name)))
 	}
@@ -26,14 +31,12 @@ func (h *Hub) callTool(ctx context.Context, r *Request) Answer {
 			return failed(err)
 		}
 	}
-	edits := []wire.Edit{{Key: "name", Value: wire.Quote(t.own)}}
 	if len(t.fixed) > 0 {
 		args = wire.Splice(args, t.fixed...)
-		edits = append(edits, wire.Edit{Key: "arguments", Value: args})
 	}
 	answer, err := t.server.Call(ctx, &upstream.Call{
-		Method: wire.ToolsCall, Params: wire.Splice(r.Msg.Params, edits...),
-		Timeout: t.timeout, Headers: t.mirror(args), Notice: func(m wire.Message) { r.send(m.Raw) }, Prime: r.Prime,
+		Method: wire.ToolsCall, Timeout: t.timeout, Headers: t.mirror(args), Sink: (*callSink)(r),
+		Params: wire.Splice(r.Msg.Params, wire.Edit{Key: "name", Value: t.quoted}, wire.Edit{Key: "arguments", Value: args}),
 	})
 	if err != nil {
 		return failure(err)
@@ -41,28 +44,24 @@ func (h *Hub) callTool(ctx context.Context, r *Request) Answer {
 	return h.translate(Answer(answer), r.Client.Version, t.server)
 }
 
-// find looks a published name up, waiting for the catalog of a server that is still starting.
-func (h *Hub) find(ctx context.Context, name string) *tool {
-	if t := h.catalog.Load().byName[name]; t != nil {
-		return t
-	}
-	waited := false
+// callSink passes on what a server sends on the shared connection for one call.
+type callSink Request
+
+func (s *callSink) Notice(m wire.Message)     { (*Request)(s).send(m.Raw) }
+func (s *callSink) Prime(retry time.Duration) { (*Request)(s).prime(retry) }
+
+// Ask refuses: the hub declares no capabilities on a connection that many clients share.
+func (s *callSink) Ask(wire.Message) bool { return false }
+
+// findLate looks a published name up once the servers that could have it are known.
+func (h *Hub) findLate(ctx context.Context, quoted []byte) *tool {
+	name := wire.String(quoted)
 	for _, s := range h.servers {
 		if h.couldBe(s, name) {
-			select {
-			case <-s.Settled():
-				continue
-			default:
-			}
 			h.await(ctx, s, s.Config().ConnectTimeout)
-			waited = true
 		}
 	}
-	if !waited {
-		return nil
-	}
-	// The offer is published before the catalog made from it; building it here saves waiting for that.
-	return build(h.set, h.servers).byName[name]
+	return h.current().find(quoted)
 }
 
 // couldBe says whether a published name may be one of a server's.
@@ -102,10 +101,11 @@ func (h *Hub) translate(a Answer, version string, s *upstream.Server) Answer {
 	if !fromModern && !toModern {
 		return a
 	}
-	var kind, meta []byte
-	if err := wire.Pick(a.Result, wire.Want{Key: "resultType", Value: &kind}, wire.Want{Key: "_meta", Value: &meta}); err != nil {
+	f, err := wire.Fields(a.Result, "resultType", "_meta")
+	if err != nil {
 		return failed(&wire.Error{Code: wire.CodeInternal, Message: "server " + s.Name() + ": its result is ambiguous: " + err.Error()})
 	}
+	kind, meta := f[0], f[1]
 	if !toModern && wire.String(kind) == "input_required" {
 		return failed(&wire.Error{Code: wire.CodeInternal, Message: "server " + s.Name() +
 			" asks for input in a way that your protocol version " + version + " does not have: connect with 2026-07-28"})

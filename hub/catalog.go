@@ -14,14 +14,16 @@ import (
 
 // catalog is everything that is published at one moment. It is never changed once it is in use.
 type catalog struct {
-	tools  []*tool // in the order of the list
-	byName map[string]*tool
-	list   []byte              // the raw array of definitions
-	notes  map[string][]string // by server: what was dropped, repaired or renamed
+	change  int64   // of the hub's count, when it was built
+	tools   []*tool // in the order of the list
+	byName  map[string]*tool
+	session []byte              // the result of tools/list for session clients
+	modern  []byte              // and for stateless ones
+	notes   map[string][]string // by server: what was dropped, repaired or renamed
 }
 
 // build merges the servers' offers. Order follows the configuration, then each server's own list.
-func build(set *config.Settings, servers []*upstream.Server) *catalog {
+func build(set *config.Settings, servers []*upstream.Server, serverInfo []byte) *catalog {
 	c := &catalog{byName: map[string]*tool{}, notes: map[string][]string{}}
 	for _, s := range servers {
 		if offer := s.Offer(); offer != nil {
@@ -30,20 +32,34 @@ func build(set *config.Settings, servers []*upstream.Server) *catalog {
 		}
 	}
 	c.name(set)
-	size := 2
 	for _, t := range c.tools {
-		size += len(t.raw) + 1
-	}
-	c.list = append(make([]byte, 0, size), '[')
-	for i, t := range c.tools {
-		if i > 0 {
-			c.list = append(c.list, ',')
-		}
-		c.list = append(c.list, t.raw...)
 		c.byName[t.name] = t
 	}
-	c.list = append(c.list, ']')
+	c.session = appendList(nil, c.tools, nil)
+	c.modern = appendList(nil, c.tools, modernListMembers(serverInfo))
 	return c
+}
+
+// modernListMembers are the members that the stateless era adds to a list that the hub makes.
+func modernListMembers(serverInfo []byte) []byte {
+	out := []byte(`,"resultType":"complete","ttlMs":0,"cacheScope":"private","_meta":`)
+	return append(out, metaOf(serverInfo)...)
+}
+
+// appendList writes the result of a tools/list with more members behind the tools.
+func appendList(out []byte, tools []*tool, more []byte) []byte {
+	size := len(more) + 16
+	for _, t := range tools {
+		size += len(t.raw) + 1
+	}
+	out = append(slices.Grow(out, size), `{"tools":[`...)
+	for i, t := range tools {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, t.raw...)
+	}
+	return append(append(append(out, ']'), more...), '}')
 }
 
 func (c *catalog) note(server, format string, args ...any) {
@@ -109,25 +125,22 @@ func (c *catalog) name(set *config.Settings) {
 // part is the tool's part of its published name.
 func (t *tool) part() string { return cmp.Or(t.server.Config().Tools[t.own].Name, t.own) }
 
-// sameList says whether two catalogs look alike to clients.
-func (c *catalog) sameList(o *catalog) bool { return bytes.Equal(c.list, o.list) }
-
-// page is the part of the list from tool number from, at most n tools; n 0 means all. next is the
-// number to go on from, 0 at the end.
-func (c *catalog) page(from, n int) (list []byte, next int) {
-	if from == 0 && (n == 0 || n >= len(c.tools)) {
-		return c.list, 0
+// find looks a tool up by its published name, a raw JSON string. Published names need no escapes.
+func (c *catalog) find(quoted []byte) *tool {
+	if t := c.byName[string(quoted[1:len(quoted)-1])]; t != nil {
+		return t
 	}
+	return c.byName[wire.String(quoted)]
+}
+
+// sameList says whether two catalogs look alike to clients.
+func (c *catalog) sameList(o *catalog) bool { return bytes.Equal(c.session, o.session) }
+
+// page is the tools from number from on, at most n; n 0 means all. next is the number to go on from, 0 at the end.
+func (c *catalog) page(from, n int) (tools []*tool, next int) {
 	to := len(c.tools)
 	if n > 0 && from+n < to {
 		to, next = from+n, from+n
 	}
-	list = []byte{'['}
-	for i, t := range c.tools[from:to] {
-		if i > 0 {
-			list = append(list, ',')
-		}
-		list = append(list, t.raw...)
-	}
-	return append(list, ']'), next
+	return c.tools[from:to], next
 }

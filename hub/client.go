@@ -28,15 +28,27 @@ type Request struct {
 	// Headers holds the Mcp-Param headers that came with the request, by lower-case name behind the
 	// prefix. nil: the transport has no headers.
 	Headers map[string]string
-	// Send sends a message ahead of the answer, on the request's own stream.
-	Send func(msg []byte)
-	// Prime makes the request's stream resumable, if the client can; retry 0 asks for no certain time.
-	Prime func(retry time.Duration)
+	// Out is the request's own stream; nil: the client takes nothing but the answer.
+	Out Outlet
+}
+
+// Outlet is the stream of a request, ahead of its answer.
+type Outlet interface {
+	// Send sends a message.
+	Send(msg []byte)
+	// Prime makes the stream resumable, if the client can; retry 0 asks for no certain time.
+	Prime(retry time.Duration)
 }
 
 func (r *Request) send(msg []byte) {
-	if r.Send != nil {
-		r.Send(msg)
+	if r.Out != nil {
+		r.Out.Send(msg)
+	}
+}
+
+func (r *Request) prime(retry time.Duration) {
+	if r.Out != nil {
+		r.Out.Prime(retry)
 	}
 }
 

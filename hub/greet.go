@@ -51,8 +51,10 @@ func (h *Hub) serverInfo() []byte {
 }
 
 // ownMeta is the _meta of a result that the hub itself makes for a stateless client.
-func (h *Hub) ownMeta() []byte {
-	return append(append([]byte(`{"`+wire.MetaServerInfo+`":`), h.serverInfo()...), '}')
+func (h *Hub) ownMeta() []byte { return metaOf(h.serverInfo()) }
+
+func metaOf(serverInfo []byte) []byte {
+	return append(append([]byte(`{"`+wire.MetaServerInfo+`":`), serverInfo...), '}')
 }
 
 // appendInstructions merges what the servers known so far say to models, each under its name and cut to size.

@@ -31,6 +31,9 @@ type Hub struct {
 	servers []*upstream.Server
 	byName  map[string]*upstream.Server
 	catalog atomic.Pointer[catalog]
+	changes atomic.Int64 // counts what may have changed the catalog
+
+	building sync.Mutex // held while the catalog is made
 
 	listedFrom atomic.Int64  // when the first list was asked for, in Unix nanoseconds; 0 before
 	dirty      chan struct{} // an offer has changed; holds one token
@@ -60,7 +63,7 @@ func New(cfg *config.Config, opt Options) *Hub {
 			h.byName[entry.Name] = s
 		}
 	}
-	h.catalog.Store(build(h.set, h.servers))
+	h.catalog.Store(build(h.set, nil, h.serverInfo()))
 	return h
 }
 
@@ -103,25 +106,49 @@ func (h *Hub) Published(server string) int {
 	return n
 }
 
+// current is the catalog of the newest offers. Whoever has waited for an offer must not miss it
+// because the goroutine that keeps the catalog comes later.
+func (h *Hub) current() *catalog {
+	if c := h.catalog.Load(); c.change == h.changes.Load() {
+		return c
+	}
+	return h.rebuild()
+}
+
+// rebuild makes the catalog anew and tells the clients whose list that changed.
+func (h *Hub) rebuild() *catalog {
+	h.building.Lock()
+	defer h.building.Unlock()
+	change := h.changes.Load()
+	old := h.catalog.Load()
+	if old.change == change {
+		return old
+	}
+	now := build(h.set, h.servers, h.serverInfo())
+	now.change = change
+	h.catalog.Store(now)
+	if !old.sameList(now) {
+		h.announce("", wire.ToolsChanged)
+	}
+	return now
+}
+
+// touch notes that an offer or a state has changed.
 func (h *Hub) touch() {
+	h.changes.Add(1)
 	select {
 	case h.dirty <- struct{}{}:
 	default:
 	}
 }
 
-// keepCatalog rebuilds the catalog when an offer changes and tells the clients whose list it changed.
-// Changes that come together are one change.
+// keepCatalog rebuilds the catalog when an offer changes. Changes that come together are one change.
 func (h *Hub) keepCatalog() {
 	defer close(h.done)
 	for {
 		select {
 		case <-h.dirty:
-			old, now := h.catalog.Load(), build(h.set, h.servers)
-			h.catalog.Store(now)
-			if !old.sameList(now) {
-				h.announce("", wire.ToolsChanged)
-			}
+			h.rebuild()
 		case <-h.stop:
 			return
 		}

@@ -16,7 +16,7 @@ var listenKinds = []struct{ member, method string }{
 // listen holds a subscription of a stateless client until it goes or the hub ends
 // (MCP 2026-07-28, Subscriptions).
 func (h *Hub) listen(ctx context.Context, r *Request) Answer {
-	if !wire.Modern(r.Client.Version) || r.Send == nil {
+	if !wire.Modern(r.Client.Version) || r.Out == nil {
 		return unknownMethod(r.Msg.Method)
 	}
 	filter := wire.Get(r.Msg.Params, "notifications")
@@ -39,7 +39,7 @@ func (h *Hub) listen(ctx context.Context, r *Request) Answer {
 	meta := wire.Splice(nil, wire.Edit{Key: wire.MetaSubscriptionID, Value: r.Msg.ID})
 	tell := func(method string, more ...wire.Edit) {
 		params := wire.Splice(nil, append([]wire.Edit{{Key: "_meta", Value: meta}}, more...)...)
-		r.Send(wire.AppendNotification(nil, method, params))
+		r.send(wire.AppendNotification(nil, method, params))
 	}
 	tell(wire.Acknowledged, wire.Edit{Key: "notifications", Value: wire.Splice(nil, granted...)})
 	for {

@@ -3,6 +3,7 @@ package hub
 import (
 	"context"
 	"strings"
+	"time"
 
 	"mcphub/upstream"
 	"mcphub/wire"
@@ -68,14 +69,27 @@ func (h *Hub) relayOwn(ctx context.Context, r *Request) Answer {
 	}
 	cfg := r.Client.own.server.Config()
 	answer, err := conn.Call(ctx, &upstream.Call{
-		Method: r.Msg.Method, Params: r.Msg.Params, Timeout: cfg.RequestTimeout, Max: cfg.MaxRequestTimeout,
-		Notice: func(m wire.Message) { r.send(m.Raw) }, Ask: func(m wire.Message) { r.send(m.Raw) }, Prime: r.Prime,
+		Method: r.Msg.Method, Params: r.Msg.Params, Timeout: cfg.RequestTimeout, Max: cfg.MaxRequestTimeout, Sink: (*ownSink)(r),
 	})
 	if err != nil {
 		return failure(err)
 	}
 	return Answer(answer)
 }
+
+// ownSink passes everything on: the connection is the client's own.
+type ownSink Request
+
+func (s *ownSink) Notice(m wire.Message)     { (*Request)(s).send(m.Raw) }
+func (s *ownSink) Ask(m wire.Message) bool   { (*Request)(s).send(m.Raw); return true }
+func (s *ownSink) Prime(retry time.Duration) { (*Request)(s).prime(retry) }
+
+// relaySink is [callSink] for requests that may be subscriptions.
+type relaySink Request
+
+func (s *relaySink) Notice(m wire.Message)     { (*Request)(s).send(forClient(m, s.Msg.ID)) }
+func (s *relaySink) Ask(wire.Message) bool     { return false }
+func (s *relaySink) Prime(retry time.Duration) { (*Request)(s).prime(retry) }
 
 // relayShared passes a request over the connection that the hub itself holds with the server.
 func (h *Hub) relayShared(ctx context.Context, r *Request, s *upstream.Server) Answer {
@@ -90,8 +104,7 @@ func (h *Hub) relayShared(ctx context.Context, r *Request, s *upstream.Server) A
 		}
 	}
 	call := &upstream.Call{
-		Method: r.Msg.Method, Params: r.Msg.Params, AsIs: modern, Headers: r.Headers, Prime: r.Prime,
-		Notice: func(m wire.Message) { r.send(forClient(m, r.Msg.ID)) },
+		Method: r.Msg.Method, Params: r.Msg.Params, AsIs: modern, Headers: r.Headers, Sink: (*relaySink)(r),
 	}
 	if r.Msg.Method == wire.ToolsCall && !modern {
 		call.Headers = h.mirrorFor(s, r.Msg.Params)

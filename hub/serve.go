@@ -58,27 +58,33 @@ const pageSizeKey = "mcphub/pageSize"
 // listTools serves the prebuilt list, or a part of it to those who ask for pages.
 func (h *Hub) listTools(ctx context.Context, r *Request) Answer {
 	h.settle(ctx)
-	c := h.catalog.Load()
-	var cursor, meta []byte
-	if err := wire.Pick(r.Msg.Params, wire.Want{Key: "cursor", Value: &cursor}, wire.Want{Key: "_meta", Value: &meta}); err != nil {
+	c := h.current()
+	f, err := wire.Fields(r.Msg.Params, "cursor", "_meta")
+	if err != nil {
 		return failed(&wire.Error{Code: wire.CodeInvalidParams, Message: err.Error()})
 	}
-	from, err := c.from(cursor)
-	if err != nil {
-		return failed(err)
+	cursor, meta := f[0], f[1]
+	from, bad := c.from(cursor)
+	if bad != nil {
+		return failed(bad)
 	}
 	size, _ := wire.Int(wire.Get(meta, pageSizeKey))
-	list, next := c.page(from, int(max(0, size)))
-	out := make([]byte, 0, len(list)+160)
-	out = append(append(out, `{"tools":`...), list...)
+	modern := wire.Modern(r.Client.Version)
+	switch whole := from == 0 && size <= 0; {
+	case whole && modern:
+		return Answer{Result: c.modern}
+	case whole:
+		return Answer{Result: c.session}
+	}
+	tools, next := c.page(from, int(max(0, size)))
+	var more []byte
 	if next > 0 {
-		out = append(append(out, `,"nextCursor":`...), wire.Quote(c.cursor(next))...)
+		more = append([]byte(`,"nextCursor":`), wire.Quote(c.cursor(next))...)
 	}
-	if wire.Modern(r.Client.Version) {
-		out = append(out, `,"resultType":"complete","ttlMs":0,"cacheScope":"private"`...)
-		out = append(append(out, `,"_meta":`...), h.ownMeta()...)
+	if modern {
+		more = append(more, modernListMembers(h.serverInfo())...)
 	}
-	return Answer{Result: append(out, '}')}
+	return Answer{Result: appendList(nil, tools, more)}
 }
 
 // cursor names the tool that a page ended before, so that it still means the same after a change.

@@ -15,6 +15,7 @@ import (
 type tool struct {
 	name    string // published
 	own     string // the server's own name
+	quoted  []byte // the same as raw JSON
 	server  *upstream.Server
 	raw     []byte        // the definition as clients see it
 	fixed   []wire.Edit   // arguments that every call carries
@@ -29,14 +30,15 @@ var anyObject = []byte(`{"type":"object"}`)
 // newTool reads one raw item of a server's list. The error says why the tool cannot be published; note
 // says what was repaired.
 func newTool(raw []byte, s *upstream.Server) (t *tool, note string, err error) {
-	var name, schema []byte
 	if !wire.IsObject(raw) {
 		return nil, "", fmt.Errorf("an item of tools/list is no object")
 	}
-	if err := wire.Pick(raw, wire.Want{Key: "name", Value: &name}, wire.Want{Key: "inputSchema", Value: &schema}); err != nil {
+	f, err := wire.Fields(raw, "name", "inputSchema")
+	if err != nil {
 		return nil, "", fmt.Errorf("a tool is ambiguous: %w", err)
 	}
-	t = &tool{own: wire.String(name), server: s, raw: raw}
+	schema := f[1]
+	t = &tool{own: wire.String(f[0]), quoted: f[0], server: s, raw: raw}
 	if t.own == "" {
 		return nil, "", fmt.Errorf("a tool has no name")
 	}

@@ -186,9 +186,9 @@ type lineWriter struct {
 // writeStall is how long a child may take to read the rest of a message that it has read in part.
 const writeStall = 10 * time.Second
 
-// write sends one message as a line and returns by the deadline of ctx. A message that got through in
+// write sends one line, its end included, and returns by the deadline of ctx. A message that got through in
 // part is finished in the background, since half a line would spoil the next one.
-func (w *lineWriter) write(ctx context.Context, msg []byte, deadline time.Time) error {
+func (w *lineWriter) write(ctx context.Context, line []byte, deadline time.Time) error {
 	select {
 	case w.slot <- struct{}{}:
 	case <-ctx.Done():
@@ -197,7 +197,6 @@ func (w *lineWriter) write(ctx context.Context, msg []byte, deadline time.Time) 
 		e.Text += ": the server does not read its input"
 		return e
 	}
-	line := append(append(make([]byte, 0, len(msg)+1), msg...), '\n')
 	_ = w.f.SetWriteDeadline(deadline)
 	n, err := w.f.Write(line)
 	if err == nil {

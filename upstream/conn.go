@@ -20,16 +20,9 @@ type Call struct {
 	// starts Timeout anew. 0 means no limit.
 	Timeout, Max time.Duration
 
-	// Notice gets the notifications that the server sends for this call, in order and before the
-	// answer, in the goroutine of the call; nil drops them.
-	Notice func(m wire.Message)
-
-	// Ask gets the requests that the server sends for this call, in the same order; [Conn.Post]
-	// carries the answers. nil refuses them.
-	Ask func(m wire.Message)
-
-	// Prime is told that the server made the answer's stream resumable; retry is the time it asks for.
-	Prime func(retry time.Duration)
+	// Sink takes what the server sends for this call ahead of the answer. nil drops notifications and
+	// refuses requests.
+	Sink Sink
 
 	// AsIs sends the _meta of a stateless client as it is to a stateless server, in place of the hub's own.
 	AsIs bool
@@ -37,6 +30,16 @@ type Call struct {
 	// Headers mirrors arguments into HTTP headers, as the tool's schema asks (MCP 2026-07-28,
 	// Streamable HTTP, Custom Headers). Other transports ignore it.
 	Headers map[string]string
+}
+
+// Sink takes what a server sends for a call, in order and before the answer, in the goroutine of the call.
+type Sink interface {
+	// Notice takes a notification.
+	Notice(m wire.Message)
+	// Ask takes a request, to which [Conn.Post] carries the answer, or says that it will not.
+	Ask(m wire.Message) bool
+	// Prime is told that the server made the answer's stream resumable; retry is the time it asks for.
+	Prime(retry time.Duration)
 }
 
 // Answer is what a server answered: either a raw result or a raw error object.
@@ -119,10 +122,9 @@ func (c *Conn) Close() {
 func (c *Conn) Call(ctx context.Context, call *Call) (Answer, error) {
 	x := &exchange{conn: c, call: call, id: c.lastID.Add(1), wake: make(chan struct{}, 1), started: time.Now()}
 	x.prepare()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	if call.Timeout > 0 {
-		x.timer = time.AfterFunc(call.Timeout, func() { cancel(errNoTime) })
+		x.late = make(chan struct{})
+		x.timer = time.AfterFunc(call.Timeout, x.expire)
 		defer x.timer.Stop()
 	}
 	c.mu.Lock()
@@ -249,15 +251,19 @@ type exchange struct {
 	conn    *Conn
 	call    *Call
 	id      int64
-	rawID   []byte
+	rawID   []byte // of digits
+	digits  [20]byte
 	body    []byte // the request as it is sent
 	token   []byte // the caller's own progress token, raw; nil for none
 	started time.Time
-	timer   *time.Timer // nil without a deadline
+	timer   *time.Timer   // nil without a deadline
+	late    chan struct{} // closed when the deadline has passed
 
-	mu    sync.Mutex // guards queue
-	queue []wire.Message
-	wake  chan struct{}
+	mu      sync.Mutex // guards queue, expired and abort
+	queue   []wire.Message
+	expired bool
+	abort   func() // called when the deadline passes
+	wake    chan struct{}
 }
 
 // queueLimit bounds what may wait for the caller to take it; an answer is never dropped.
@@ -296,12 +302,25 @@ func (x *exchange) await(ctx context.Context) (wire.Message, error) {
 		case <-x.wake:
 		case <-ctx.Done():
 			return wire.Message{}, stopped(ctx)
+		case <-x.late:
+			return wire.Message{}, x.over(ctx)
 		case <-x.conn.done:
 			if !x.waiting() {
 				return wire.Message{}, x.conn.err
 			}
 		}
 	}
+}
+
+// awaitAnswer waits for the answer to x, and tells the server when nobody does any more.
+func (c *Conn) awaitAnswer(ctx context.Context, x *exchange) (wire.Message, error) {
+	m, err := x.await(ctx)
+	if err != nil {
+		if over := x.over(ctx); over != nil {
+			c.cancel(x, over)
+		}
+	}
+	return m, err
 }
 
 func (x *exchange) waiting() bool {
@@ -323,19 +342,57 @@ func (x *exchange) handle(m wire.Message) {
 		params := wire.Splice(m.Params, wire.Edit{Key: "progressToken", Value: x.token})
 		m.Params, m.Raw = params, wire.AppendNotification(nil, m.Method, params)
 	}
+	sink := x.call.Sink
 	switch {
-	case m.IsRequest() && x.call.Ask == nil:
+	case m.IsRequest() && (sink == nil || !sink.Ask(m)):
 		x.conn.refuse(m)
-	case m.IsRequest():
-		x.call.Ask(m)
-	case x.call.Notice != nil:
-		x.call.Notice(m)
+	case m.IsNotification() && sink != nil:
+		sink.Notice(m)
 	}
+}
+
+// expire ends the call because its deadline has passed.
+func (x *exchange) expire() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.expired {
+		return
+	}
+	x.expired = true
+	close(x.late)
+	if x.abort != nil {
+		x.abort()
+	}
+}
+
+// onExpire has f called when the deadline passes, at once where it has.
+func (x *exchange) onExpire(f func()) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.abort = f
+	if x.expired {
+		f()
+	}
+}
+
+// over says why nobody waits for the answer any more, nil while somebody does.
+func (x *exchange) over(ctx context.Context) *Error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.expired {
+		return &Error{Kind: Timeout, Text: "no answer in time", Err: errNoTime}
+	}
+	if ctx.Err() != nil {
+		return stopped(ctx)
+	}
+	return nil
 }
 
 // extend starts the deadline anew, never past the call's maximum.
 func (x *exchange) extend() {
-	if x.timer == nil {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.timer == nil || x.expired {
 		return
 	}
 	d := x.call.Timeout
@@ -358,7 +415,7 @@ func (x *exchange) deadline() time.Time {
 // prepare writes the request as this server gets it: the hub's id, the hub's progress token, and the
 // _meta of the connection's era.
 func (x *exchange) prepare() {
-	x.rawID = strconv.AppendInt(make([]byte, 0, 8), x.id, 10)
+	x.rawID = strconv.AppendInt(x.digits[:0], x.id, 10)
 	params := x.call.Params
 	meta := wire.Get(params, "_meta")
 	edits := x.conn.metaEdits(meta, x.call)
@@ -368,6 +425,7 @@ func (x *exchange) prepare() {
 	if len(edits) > 0 {
 		params = wire.Splice(params, wire.Edit{Key: "_meta", Value: wire.Splice(meta, edits...)})
 	}
+	// The writer of lines puts an end of line into the spare room.
 	x.body = wire.AppendRequest(make([]byte, 0, len(params)+len(x.call.Method)+64), x.rawID, x.call.Method, wire.OneLine(params))
 }
 

@@ -154,14 +154,18 @@ func HeaderValue(s string) string {
 
 func (l *httpLink) roundTrip(ctx context.Context, x *exchange) (wire.Message, error) {
 	m, err := l.exchange(ctx, x)
-	if ctx.Err() == nil || err == nil {
+	if err == nil {
+		return m, nil
+	}
+	over := x.over(ctx)
+	if over == nil {
 		return m, err
 	}
 	// Without a session, closing the stream has cancelled the request already.
 	if !l.conn.Modern() {
-		l.conn.cancel(x, stopped(ctx))
+		l.conn.cancel(x, over)
 	}
-	return wire.Message{}, stopped(ctx)
+	return wire.Message{}, over
 }
 
 // exchange posts a request and reads its answer. The HTTP request outlives ctx by the drain of its body,
@@ -170,6 +174,7 @@ func (l *httpLink) exchange(ctx context.Context, x *exchange) (wire.Message, err
 	httpCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, cancel)
 	defer stop()
+	x.onExpire(cancel)
 	req, err := l.request(httpCtx, http.MethodPost, x.body)
 	if err != nil {
 		cancel()
@@ -186,12 +191,13 @@ func (l *httpLink) exchange(ctx context.Context, x *exchange) (wire.Message, err
 			l.session.Store(&id)
 		}
 	}
-	m, ended, err := l.answer(ctx, x, resp)
+	m, ended, err := l.answer(httpCtx, x, resp)
 	if ended || err != nil || !stop() {
 		resp.Body.Close()
 		cancel()
 		return m, err
 	}
+	x.onExpire(func() {})
 	l.wait.Go(func() {
 		defer cancel()
 		drain(resp.Body, cancel)

@@ -57,8 +57,8 @@ func (l *httpLink) untilAnswer(x *exchange, er *wire.EventReader, wait *time.Dur
 			*wait = ev.Retry
 		}
 		if len(ev.Data) == 0 {
-			if x.call.Prime != nil {
-				x.call.Prime(ev.Retry)
+			if x.call.Sink != nil {
+				x.call.Sink.Prime(ev.Retry)
 			}
 			continue
 		}

@@ -426,7 +426,7 @@ func (s *Server) watch(conn *Conn) {
 		defer cancel()
 		for n := 1; conn.Err() == nil; n++ {
 			answer, _ := conn.Call(ctx, &Call{
-				Method: wire.Listen, Params: []byte(`{"notifications":{"toolsListChanged":true}}`), Notice: s.unclaimed,
+				Method: wire.Listen, Params: []byte(`{"notifications":{"toolsListChanged":true}}`), Sink: notices(s.unclaimed),
 			})
 			if answer.Error != nil || !sleepUntil(ctx, conn.Done(), backoff(n)) {
 				return
@@ -435,6 +435,18 @@ func (s *Server) watch(conn *Conn) {
 		}
 	})
 }
+
+// notices is a sink for a call of the hub's own.
+type notices func(wire.Message)
+
+// Notice passes a notification on.
+func (n notices) Notice(m wire.Message) { n(m) }
+
+// Ask refuses.
+func (notices) Ask(wire.Message) bool { return false }
+
+// Prime does nothing: the hub's own subscription is opened anew.
+func (notices) Prime(time.Duration) {}
 
 func sleepUntil(ctx context.Context, done <-chan struct{}, d time.Duration) bool {
 	timer := time.NewTimer(d)

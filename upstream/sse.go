@@ -108,17 +108,16 @@ func (l *sseLink) readAll(er *wire.EventReader, resp *http.Response) {
 }
 
 func (l *sseLink) roundTrip(ctx context.Context, x *exchange) (wire.Message, error) {
-	if err := l.post(ctx, x.body); err != nil {
-		if ctx.Err() != nil {
-			return wire.Message{}, stopped(ctx)
+	postCtx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	x.onExpire(cancel)
+	if err := l.post(postCtx, x.body); err != nil {
+		if over := x.over(ctx); over != nil {
+			return wire.Message{}, over
 		}
 		return wire.Message{}, err
 	}
-	m, err := x.await(ctx)
-	if ctx.Err() != nil && err != nil {
-		l.conn.cancel(x, stopped(ctx))
-	}
-	return m, err
+	return l.conn.awaitAnswer(ctx, x)
 }
 
 func (l *sseLink) post(ctx context.Context, msg []byte) error {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -36,14 +37,10 @@ func dialStdio(cfg *config.Server, opt *Options, log *ring, unclaimed func(wire.
 }
 
 func (l *stdioLink) roundTrip(ctx context.Context, x *exchange) (wire.Message, error) {
-	if err := l.out.write(ctx, x.body, x.deadline()); err != nil {
+	if err := l.out.write(ctx, append(x.body, '\n'), x.deadline()); err != nil {
 		return wire.Message{}, err
 	}
-	m, err := x.await(ctx)
-	if ctx.Err() != nil && err != nil {
-		l.conn.cancel(x, stopped(ctx))
-	}
-	return m, err
+	return l.conn.awaitAnswer(ctx, x)
 }
 
 func (l *stdioLink) post(ctx context.Context, msg []byte) error {
@@ -51,7 +48,7 @@ func (l *stdioLink) post(ctx context.Context, msg []byte) error {
 	if !ok {
 		deadline = time.Now().Add(replyTimeout)
 	}
-	return l.out.write(ctx, wire.OneLine(msg), deadline)
+	return l.out.write(ctx, slices.Concat(wire.OneLine(msg), []byte{'\n'}), deadline)
 }
 
 func (l *stdioLink) close() {

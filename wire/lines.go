@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
 )
 
 // LongLine is the error for a line over the limit. The line was read over and the reader can go
@@ -56,6 +57,9 @@ func (l *LineReader) read() ([]byte, error) {
 		}
 		if line == nil && err == nil {
 			return bytes.Clone(chunk), nil
+		}
+		if len(line)+len(chunk) > cap(line) {
+			line = slices.Grow(line, len(line)+2*len(chunk)) // doubling: append grows by a quarter only
 		}
 		line = append(line, chunk...)
 		if !errors.Is(err, bufio.ErrBufferFull) {

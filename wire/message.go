@@ -40,17 +40,15 @@ func Scan(b []byte) (Message, error) {
 	if i := skipSpace(b, end); i != len(b) {
 		return Message{}, &SyntaxError{i, "more text behind the message"}
 	}
-	m := Message{Raw: b[start:end]}
-	var method []byte
-	err = Pick(m.Raw, Want{"id", &m.ID}, Want{"method", &method}, Want{"params", &m.Params},
-		Want{"result", &m.Result}, Want{"error", &m.Error})
+	f, err := Fields(b[start:end], "id", "method", "params", "result", "error")
+	m := Message{Raw: b[start:end], ID: f[0], Params: f[2], Result: f[3], Error: f[4]}
 	if err != nil {
 		return m, err
 	}
-	if method != nil {
-		m.Method = methodName(method)
+	if f[1] != nil {
+		m.Method = methodName(f[1])
 	}
-	return m, m.check(method)
+	return m, m.check(f[1])
 }
 
 func (m *Message) check(method []byte) error {

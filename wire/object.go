@@ -83,28 +83,25 @@ func Path(obj []byte, keys ...string) []byte {
 	return obj
 }
 
-// Want names a member for [Pick] and says where its value goes.
-type Want struct {
-	Key   string
-	Value *[]byte // set to the raw value; left alone where the member is missing
-}
+// maxFields is how many members [Fields] finds at once.
+const maxFields = 5
 
-// Pick finds several members of obj in one pass. A wanted member that stands twice
-// is an error: two parsers could disagree on which one counts, and so would the hub's
-// rules and the upstream that the message goes to.
-func Pick(obj []byte, wants ...Want) error {
+// Fields finds several members of obj in one pass and returns their raw values in the order of keys,
+// nil for a missing one. A member that stands twice is an error: two parsers could disagree on which
+// one counts, and so would the hub's rules and the upstream that the message goes to.
+func Fields(obj []byte, keys ...string) (values [maxFields][]byte, err error) {
 	for k, v := range Members(obj) {
-		for i := range wants {
-			if string(k) != wants[i].Key {
+		for i := range keys {
+			if string(k) != keys[i] {
 				continue
 			}
-			if *wants[i].Value != nil {
-				return fmt.Errorf("member %q stands twice", wants[i].Key)
+			if values[i] != nil {
+				return values, fmt.Errorf("member %q stands twice", keys[i])
 			}
-			*wants[i].Value = v
+			values[i] = v
 		}
 	}
-	return nil
+	return values, nil
 }
 
 // Edit is one change of [Splice]: the member Key gets Value, or goes where Value is nil.

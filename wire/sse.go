@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -25,26 +26,47 @@ type Event struct {
 // and unknown fields, and holds no event longer than its limit.
 type EventReader struct {
 	r      *bufio.Reader
+	small  *bufio.Reader // what r began as
+	large  *bufio.Reader // what r became when a line outgrew it; nil before
 	max    int
 	lastID string
 	sawCR  bool // the last line ended in CR, so an LF that follows belongs to it
 }
 
-var eventBuffers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, 8<<10) }}
+// Most streams carry small events, and many are idle, so a stream begins with a small buffer and takes
+// a large one with its first long line.
+var (
+	smallBuffers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, 4<<10) }}
+	largeBuffers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, 64<<10) }}
+)
 
-// NewEventReader reads events of at most max bytes of data from r. Close gives its buffer back.
+// NewEventReader reads events of at most max bytes of data from r. Close gives its buffers back.
 func NewEventReader(r io.Reader, max int) *EventReader {
-	br := eventBuffers.Get().(*bufio.Reader)
+	br := smallBuffers.Get().(*bufio.Reader)
 	br.Reset(r)
-	return &EventReader{r: br, max: max}
+	return &EventReader{r: br, small: br, max: max}
 }
 
-// Close gives the reader's buffer back; the reader must not be used after it.
+// Close gives the reader's buffers back; the reader must not be used after it.
 func (e *EventReader) Close() {
-	if e.r != nil {
-		e.r.Reset(nil)
-		eventBuffers.Put(e.r)
-		e.r = nil
+	if e.small == nil {
+		return
+	}
+	e.small.Reset(nil)
+	smallBuffers.Put(e.small)
+	if e.large != nil {
+		e.large.Reset(nil)
+		largeBuffers.Put(e.large)
+	}
+	e.r, e.small, e.large = nil, nil, nil
+}
+
+// grow takes a large buffer, which reads past the small one once that is empty.
+func (e *EventReader) grow() {
+	if e.large == nil {
+		e.large = largeBuffers.Get().(*bufio.Reader)
+		e.large.Reset(e.r)
+		e.r = e.large
 	}
 }
 
@@ -57,7 +79,7 @@ func (e *EventReader) Next() (Event, error) {
 	var ev Event
 	seen, data := false, false
 	for {
-		line, err := e.line(len(ev.Data))
+		line, fresh, err := e.line(len(ev.Data))
 		if err != nil {
 			return Event{}, err
 		}
@@ -71,10 +93,14 @@ func (e *EventReader) Next() (Event, error) {
 		field, value := cutField(line)
 		switch string(field) {
 		case "data":
-			if data {
-				ev.Data = append(ev.Data, '\n')
+			switch {
+			case data:
+				ev.Data = append(append(ev.Data, '\n'), value...)
+			case fresh:
+				ev.Data = value
+			default:
+				ev.Data = append(make([]byte, 0, len(value)), value...)
 			}
-			ev.Data = append(ev.Data, value...)
 			data, seen = true, true
 		case "event":
 			ev.Type = string(value)
@@ -99,8 +125,8 @@ func cutField(line []byte) (field, value []byte) {
 	return line[:i], bytes.TrimPrefix(line[i+1:], []byte(" "))
 }
 
-// line reads one line without its end. The bytes are valid until the next call.
-func (e *EventReader) line(held int) ([]byte, error) {
+// line reads one line without its end. The bytes are valid until the next call, or for good where fresh is set.
+func (e *EventReader) line(held int) (line []byte, fresh bool, err error) {
 	var long []byte
 	for {
 		chunk, err := e.r.ReadSlice('\n')
@@ -114,20 +140,24 @@ func (e *EventReader) line(held int) ([]byte, error) {
 			}
 		}
 		if i := bytes.IndexByte(chunk, '\r'); i >= 0 {
-			return e.lineToCR(long, chunk, i), nil
+			return e.lineToCR(long, chunk, i), false, nil
 		}
 		if held+len(long)+len(chunk) > e.max+1 {
-			return nil, ErrTooLong
+			return nil, false, ErrTooLong
 		}
 		switch {
 		case err == nil && long == nil:
-			return chunk[:len(chunk)-1], nil
+			return chunk[:len(chunk)-1], false, nil
 		case err == nil:
-			return append(long, chunk[:len(chunk)-1]...), nil
+			return append(long, chunk[:len(chunk)-1]...), true, nil
 		case err == bufio.ErrBufferFull:
+			if len(long)+len(chunk) > cap(long) {
+				long = slices.Grow(long, len(long)+16*len(chunk)) // doubling: append grows by a quarter only
+			}
 			long = append(long, chunk...)
+			e.grow()
 		default:
-			return nil, err
+			return nil, false, err
 		}
 	}
 }
@@ -143,7 +173,7 @@ func (e *EventReader) lineToCR(long, chunk []byte, i int) []byte {
 		e.sawCR = true
 		return line
 	}
-	e.r = bufio.NewReaderSize(io.MultiReader(bytes.NewReader(bytes.Clone(rest)), e.r), 8<<10)
+	e.r = bufio.NewReaderSize(io.MultiReader(bytes.NewReader(bytes.Clone(rest)), e.r), 4<<10)
 	return line
 }
 
