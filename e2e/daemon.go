@@ -22,20 +22,21 @@ type Daemon struct {
 	log    log
 }
 
-// start runs the command and returns it with the first line of its standard error that matches ready.
+// start runs the command and returns it with the first line of its output that matches ready.
 func start(t testing.TB, command *exec.Cmd, ready *regexp.Regexp) (*Daemon, []string) {
 	t.Helper()
 	d := &Daemon{Cmd: command, exited: make(chan struct{})}
-	stderr, err := command.StderrPipe()
+	output, err := command.StderrPipe()
 	if err != nil {
-		t.Fatalf("taking standard error of %s: %v", command, err)
+		t.Fatalf("taking the output of %s: %v", command, err)
 	}
+	command.Stdout = command.Stderr
 	if err := command.Start(); err != nil {
 		t.Fatalf("starting %s: %v", command, err)
 	}
 	matched := make(chan []string, 1)
 	go func() {
-		d.log.read(stderr, ready, matched)
+		d.log.read(output, ready, matched)
 		command.Wait()
 		close(d.exited)
 	}()
@@ -43,7 +44,7 @@ func start(t testing.TB, command *exec.Cmd, ready *regexp.Regexp) (*Daemon, []st
 		d.Process.Kill()
 		<-d.exited
 		if t.Failed() {
-			t.Logf("standard error of %s:\n%s", filepath.Base(command.Path), d.log.String())
+			t.Logf("output of %s:\n%s", filepath.Base(command.Path), d.log.String())
 		}
 	})
 	select {
