@@ -71,7 +71,7 @@ func (c *catalog) add(s *upstream.Server, offer *upstream.Offer) {
 	cfg := s.Config()
 	seen := map[string]bool{}
 	for _, raw := range offer.Tools {
-		t, note, err := newTool(wire.OneLine(raw), s)
+		t, note, err := newTool(raw, s)
 		switch {
 		case err != nil:
 			c.note(s.Name(), "%v; it is not published", err)

@@ -8,11 +8,12 @@ import (
 	"strconv"
 )
 
-// Members yields the members of obj in order: the decoded key and the raw value.
-// obj must be a valid JSON object, as a part of a scanned message is; of anything
-// else it yields nothing.
-func Members(obj []byte) iter.Seq2[[]byte, []byte] {
-	return func(yield func(key, value []byte) bool) {
+// span is where one member of an object stands.
+type span struct{ key, keyEnd, value, end int }
+
+// spans yields where the members of obj stand, in order.
+func spans(obj []byte) iter.Seq[span] {
+	return func(yield func(span) bool) {
 		i := skipSpace(obj, 0)
 		if i >= len(obj) || obj[i] != '{' {
 			return
@@ -22,13 +23,25 @@ func Members(obj []byte) iter.Seq2[[]byte, []byte] {
 			if err != nil {
 				return
 			}
-			key := unquoteKey(obj[i:keyEnd])
-			start := skipSpace(obj, skipSpace(obj, keyEnd)+1)
-			end, err := skipValue(obj, start)
-			if err != nil || !yield(key, obj[start:end]) {
+			value := skipSpace(obj, skipSpace(obj, keyEnd)+1)
+			end, err := skipValue(obj, value)
+			if err != nil || !yield(span{i, keyEnd, value, end}) {
 				return
 			}
 			if i = skipSpace(obj, end); i >= len(obj) || obj[i] != ',' {
+				return
+			}
+		}
+	}
+}
+
+// Members yields the members of obj in order: the decoded key and the raw value.
+// obj must be a valid JSON object, as a part of a scanned message is; of anything
+// else it yields nothing.
+func Members(obj []byte) iter.Seq2[[]byte, []byte] {
+	return func(yield func(key, value []byte) bool) {
+		for s := range spans(obj) {
+			if !yield(unquoteKey(obj[s.key:s.keyEnd]), obj[s.value:s.end]) {
 				return
 			}
 		}
@@ -110,32 +123,60 @@ type Edit struct {
 	Value []byte
 }
 
-// Splice copies obj with the edits made and every other byte of its members kept. A
-// member that is not there is appended; obj may be empty or null and then is a new object.
+// Splice copies obj with the edits made and every other byte kept, space included. A member that is
+// not there is put behind the others; obj may be empty or null and then is a new object.
 func Splice(obj []byte, edits ...Edit) []byte {
-	size := len(obj) + 2
+	if !IsObject(obj) {
+		obj = []byte("{}")
+	}
+	size := len(obj)
 	for i := range edits {
 		size += len(edits[i].Key) + len(edits[i].Value) + 4
 	}
-	out := append(make([]byte, 0, size), '{')
-	var done uint64 // a bit per edit already made
-	for key, value := range Members(obj) {
-		if i := editOf(edits, key); i >= 0 {
-			if done&(1<<i) != 0 || edits[i].Value == nil {
-				done |= 1 << i
-				continue
-			}
+	out := make([]byte, 0, size)
+	var done uint64      // a bit per edit already made
+	copied, kept := 0, 0 // how far obj has been copied; where the last member that stays ends
+	for m := range spans(obj) {
+		i := editOf(edits, unquoteKey(obj[m.key:m.keyEnd]))
+		switch {
+		case i < 0:
+			kept = m.end
+		case done&(1<<i) != 0 || edits[i].Value == nil: // gone, with the comma before or behind it
 			done |= 1 << i
-			value = edits[i].Value
+			out, copied = cutMember(out, obj, m, copied, kept)
+		default:
+			done |= 1 << i
+			out = append(append(out, obj[copied:m.value]...), edits[i].Value...)
+			copied, kept = m.end, m.end
 		}
-		out = appendMember(out, key, value)
 	}
+	end := bytes.LastIndexByte(obj, '}')
+	last := max(kept, copied)
+	if kept == 0 {
+		last = max(bytes.IndexByte(obj, '{')+1, copied)
+	}
+	out = append(out, obj[min(copied, last):last]...)
 	for i := range edits {
 		if done&(1<<i) == 0 && edits[i].Value != nil {
-			out = appendMember(out, []byte(edits[i].Key), edits[i].Value)
+			out = appendMember(out, edits[i], kept > 0)
+			kept = 1
 		}
 	}
-	return append(out, '}')
+	return append(out, obj[last:end+1]...)
+}
+
+// cutMember leaves a member out. Where another one stands before it, what lies between goes too;
+// else what follows up to the next member's key.
+func cutMember(out, obj []byte, m span, copied, kept int) ([]byte, int) {
+	if kept > 0 {
+		return append(out, obj[copied:max(copied, kept)]...), m.end
+	}
+	out = append(out, obj[copied:max(copied, m.key)]...)
+	next := skipSpace(obj, m.end)
+	if next < len(obj) && obj[next] == ',' {
+		next = skipSpace(obj, next+1)
+	}
+	return out, next
 }
 
 func editOf(edits []Edit, key []byte) int {
@@ -147,13 +188,13 @@ func editOf(edits []Edit, key []byte) int {
 	return -1
 }
 
-func appendMember(out, key, value []byte) []byte {
-	if len(out) > 1 {
+func appendMember(out []byte, e Edit, behind bool) []byte {
+	if behind {
 		out = append(out, ',')
 	}
-	out = appendQuoted(out, key)
+	out = appendQuoted(out, e.Key)
 	out = append(out, ':')
-	return append(out, value...)
+	return append(out, e.Value...)
 }
 
 // appendQuoted writes s as a JSON string. Text that needs no escape is copied; the rest

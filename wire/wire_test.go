@@ -57,11 +57,17 @@ func TestMembersDecodesKeys(t *testing.T) {
 
 func TestSpliceKeepsTheRest(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
-		{`{"b":1e5, "name" : "x","a":[ 1 ]}`, `{"b":1e5,"name":"y","a":[ 1 ],"new":1}`},
-		{`{"gone":1,"z":2}`, `{"z":2,"name":"y","new":1}`},
-		{`{}`, `{"name":"y","new":1}`},
+		{`{"b":1e5, "name" : "x","a":[ 1 ] }`, `{"b":1e5, "name" : "y","a":[ 1 ],"new":1 }`},
+		{`{ "gone":1, "z":2}`, `{ "z":2,"name":"y","new":1}`},
+		{`{"z":2 , "gone":1 }`, `{"z":2,"name":"y","new":1 }`},
+		{`{"a":1,"gone":1,"z":2}`, `{"a":1,"z":2,"name":"y","new":1}`},
+		{`{"gone":1,"gone":2,"name":3,"gone":4}`, `{"name":"y","new":1}`},
+		{`{"gone":1}`, `{"name":"y","new":1}`},
+		{`{ }`, `{"name":"y","new":1 }`},
 		{``, `{"name":"y","new":1}`},
+		{`null`, `{"name":"y","new":1}`},
 		{`{"name":1,"name":2}`, `{"name":"y","new":1}`},
+		{`{"a":1,"name":1,"b":2,"name":2}`, `{"a":1,"name":"y","b":2,"new":1}`},
 	} {
 		got := Splice([]byte(c.in), Edit{"name", []byte(`"y"`)}, Edit{"gone", nil}, Edit{"new", []byte("1")})
 		if string(got) != c.want {
@@ -181,8 +187,8 @@ func FuzzScan(f *testing.F) {
 		if err != nil {
 			return
 		}
-		edited := Splice(m.Raw, Edit{"id", []byte("1")}, Edit{"extra", []byte("true")})
-		if !json.Valid(edited) {
+		edited := Splice(m.Raw, Edit{"id", []byte("1")}, Edit{"extra", []byte("true")}, Edit{"params", nil})
+		if !json.Valid(edited) || Get(edited, "params") != nil || string(Get(edited, "extra")) != "true" {
 			t.Fatalf("splice broke %q into %q", b, edited)
 		}
 		if _, err := Scan(OneLine(edited)); err != nil && m.Method != "" {
