@@ -122,6 +122,7 @@ func (w *watcher) tell(method string) {
 // ownConn is the connection that a relayed session has for itself.
 type ownConn struct {
 	server    *upstream.Server
+	tasks     *sync.WaitGroup // of the hub
 	params    []byte // of the client's initialize
 	unclaimed func(wire.Message)
 
@@ -142,7 +143,8 @@ func (o *ownConn) get(ctx context.Context) (*upstream.Conn, error) {
 		return o.conn, nil
 	}
 	if o.conn != nil {
-		go o.server.Release(o.conn)
+		lost := o.conn
+		o.tasks.Go(func() { o.server.Release(lost) })
 		o.conn = nil
 	}
 	conn, answer, err := o.server.Open(ctx, o.params, o.unclaimed)

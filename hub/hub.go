@@ -39,6 +39,7 @@ type Hub struct {
 	dirty      chan struct{} // an offer has changed; holds one token
 	stop       chan struct{}
 	done       chan struct{}
+	tasks      sync.WaitGroup
 
 	mu       sync.Mutex // guards clients and watchers
 	clients  map[*Client]struct{}
@@ -84,6 +85,7 @@ func (h *Hub) Close() {
 		closing.Go(s.Close)
 	}
 	closing.Wait()
+	h.tasks.Wait()
 }
 
 // Servers returns the servers in configuration order.

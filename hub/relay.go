@@ -25,7 +25,7 @@ func (h *Hub) relay(ctx context.Context, r *Request) Answer {
 
 func (h *Hub) relayInitialize(ctx context.Context, r *Request, s *upstream.Server) Answer {
 	push := r.Client.Push
-	own := &ownConn{server: s, params: r.Msg.Params, unclaimed: func(m wire.Message) {
+	own := &ownConn{server: s, tasks: &h.tasks, params: r.Msg.Params, unclaimed: func(m wire.Message) {
 		if push != nil {
 			push(m.Raw)
 		}
