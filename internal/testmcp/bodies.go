@@ -87,7 +87,7 @@ func brokenJSON(v *visit, answers [][]byte) {
 func prelude(before string) func(string) hooks {
 	return replies(func(v *visit, answers [][]byte) {
 		v.begin()
-		v.stream.raw([]byte(before))
+		v.stream.raw(before)
 		for _, answer := range answers {
 			v.stream.send(answer)
 		}
@@ -102,7 +102,7 @@ func endEarly(v *visit, _ [][]byte) {
 func halfEvent(v *visit, answers [][]byte) {
 	v.begin()
 	whole := event(answers[0])
-	v.stream.raw(whole[:len(whole)/2])
+	v.stream.raw(string(whole[:len(whole)/2]))
 	abort()
 }
 
@@ -152,7 +152,7 @@ func buildReconnect(string) hooks {
 			kept[id] = answers
 			mu.Unlock()
 			v.begin()
-			v.stream.raw([]byte("id: " + id + "\nretry: 10\ndata: \n\n"))
+			v.stream.raw("id: " + id + "\nretry: 10\ndata: \n\n")
 		},
 		door: func(v *visit) bool {
 			mu.Lock()

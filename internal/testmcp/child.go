@@ -5,16 +5,14 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"slices"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"time"
 )
 
 // childFaults are ways of child processes to be rude.
 var childFaults = []Misbehaviour{
-	{Name: "mute-discover", Over: "stdio", Doc: "An old server: logs 10 KB to stderr at a method it does not know, and never answers it.", build: with(hooks{take: muteUnknown})},
+	{Name: "mute-discover", Over: "stdio", Doc: "An old server: logs 10 KB to stderr at a method it does not know, and never answers it.", build: with(hooks{take: muteUnknown, inline: true})},
 	{Name: "dead-after-discover", Over: "stdio", Doc: "An old server that answers nothing more after a method it does not know; a fresh process is needed.", build: buildDeadAfterUnknown},
 	{Name: "exits-on-discover", Over: "stdio", At: methodDiscover, Doc: "An old server that exits at server/discover.", build: with(hooks{take: exits(1)})},
 	{Name: "exits-at-start", Over: "stdio", Doc: "Prints three lines on stderr and exits with code 3.", build: with(hooks{start: exitAtStart})},
@@ -22,14 +20,14 @@ var childFaults = []Misbehaviour{
 	{Name: "floods-stderr", Over: "stdio", At: anyMethod, Doc: "Writes 256 KiB to stderr before each answer.", build: with(hooks{take: floodStderr})},
 	{Name: "floods-stdout", Over: "stdio", Doc: "Writes 2,000 lines a second of noise on stdout until it is closed.", build: with(hooks{start: floodStdout})},
 	{Name: "noise", Over: "stdio", Doc: "Prints a banner, then JSON that is no JSON-RPC, a byte order mark and empty lines before each answer.", build: with(hooks{start: banner, take: noise})},
-	{Name: "stops-reading", Over: "stdio", At: methodToolsCall, Doc: "Stops reading stdin, and answering, at the first call.", build: takes(stopReading)},
+	{Name: "stops-reading", Over: "stdio", At: methodToolsCall, Doc: "Stops reading stdin, and answering, at the first call.", build: with(hooks{take: stopReading, inline: true})},
 	{Name: "ignores-sigterm", Over: "stdio", Doc: "Ignores SIGTERM and the end of stdin.", build: with(hooks{start: ignoreTerm})},
 	{Name: "ignores-eof", Over: "stdio", Doc: "Ignores the end of stdin, ends at SIGTERM.", build: with(hooks{start: ignoreEOF})},
 	{Name: "grandchildren", Over: "stdio", Doc: "Starts two sleeping processes that hold its stdout.", build: with(hooks{start: grandchildren})},
 	{Name: "exits-grandchild-holds-stdout", Over: "stdio", At: methodToolsCall, Doc: "Exits at a call while a grandchild holds its stdout.", build: with(hooks{start: grandchildren, take: exits(1)})},
 	{Name: "closes-stdout", Over: "stdio", At: methodToolsCall, Doc: "Closes stdout at a call and lives on.", build: takes(closeStdout)},
-	{Name: "crlf", Over: "stdio", Doc: "Ends its lines with CR LF.", build: with(hooks{frame: func(raw []byte) []byte { return slices.Concat(raw, []byte("\r\n")) }})},
-	{Name: "trailing-space", Over: "stdio", Doc: "Puts blanks before and after each message.", build: with(hooks{frame: func(raw []byte) []byte { return slices.Concat([]byte(" \t"), raw, []byte("  \n")) }})},
+	{Name: "crlf", Over: "stdio", Doc: "Ends its lines with CR LF.", build: with(hooks{frame: &frame{after: "\r\n"}})},
+	{Name: "trailing-space", Over: "stdio", Doc: "Puts blanks before and after each message.", build: with(hooks{frame: &frame{before: " \t", after: "  \n"}})},
 }
 
 func complain(bytes int) {
@@ -47,16 +45,12 @@ func muteUnknown(x *exchange) ([][]byte, bool) {
 }
 
 func buildDeadAfterUnknown(string) hooks {
-	var dead atomic.Bool
-	return hooks{take: func(x *exchange) ([][]byte, bool) {
-		if dead.Load() {
-			return nil, true
+	dead := false // only the reader of stdin looks, one request after another
+	return hooks{inline: true, take: func(x *exchange) ([][]byte, bool) {
+		if !dead {
+			_, dead = muteUnknown(x)
 		}
-		_, mute := muteUnknown(x)
-		if mute {
-			dead.Store(true)
-		}
-		return nil, mute
+		return nil, dead
 	}}
 }
 
@@ -100,10 +94,8 @@ func noise(x *exchange) ([][]byte, bool) {
 	return nil, false
 }
 
-func stopReading(x *exchange) [][]byte {
-	x.proc.stuck.Store(true)
-	return nil
-}
+// stopReading keeps the reader of stdin; Main's lifetime ends it.
+func stopReading(*exchange) ([][]byte, bool) { select {} }
 
 func ignoreTerm(p *process) {
 	signal.Ignore(syscall.SIGTERM)

@@ -16,7 +16,7 @@
 //	modern                  both protocol eras
 //	modern+json-answers     the same, answering POSTs with JSON
 //	mute:tools/call         well behaved, but never answers a call
-//	429:tools/call#1        the first call gets 429, later ones an answer
+//	429#1                   the first call gets 429, later ones an answer
 //
 // Every server writes what it received into a [Log].
 package testmcp

@@ -141,12 +141,21 @@ func item(name string) string {
 	return `{"name":"` + name + `","inputSchema":{"type":"object"}}`
 }
 
-func fat(bytes int) func(*exchange) [][]byte {
+// fat answers with one tool whose description has that many bytes. It is written
+// into one buffer, because copies of 70 MB would be what a test measures.
+func fat(size int) func(*exchange) [][]byte {
 	return func(x *exchange) [][]byte {
-		about := strings.Repeat("x", bytes)
-		return [][]byte{resultTo(x.msg.ID, []byte(`{"tools":[{"name":"echo","description":"`+about+`","inputSchema":{"type":"object"}}]}`))}
+		answer := make([]byte, 0, size+256)
+		answer = fmt.Appendf(answer, `{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"echo","description":"`, x.msg.ID)
+		for range size / len(padding) {
+			answer = append(answer, padding...)
+		}
+		return [][]byte{append(answer, `","inputSchema":{"type":"object"}}]}}`...)}
 	}
 }
+
+// padding is 1 KiB of nothing.
+var padding = strings.Repeat("x", 1<<10)
 
 func samePage(x *exchange) [][]byte {
 	return [][]byte{resultTo(x.msg.ID, []byte(`{"tools":[`+item("echo")+`],"nextCursor":"8"}`))}

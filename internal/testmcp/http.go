@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"sync"
 	"testing"
 )
@@ -31,13 +32,14 @@ type Server struct {
 	addr    string
 	handler http.Handler
 
-	mu      sync.Mutex
-	server  *http.Server
-	conns   map[net.Conn]struct{}
-	streams int
-	other   *httptest.Server
-	drop    chan struct{} // closed to end all GET streams
-	served  chan struct{} // closed when the running listener is done
+	mu       sync.Mutex
+	server   *http.Server // nil while down
+	listener net.Listener
+	conns    map[net.Conn]struct{}
+	streams  int
+	other    *httptest.Server
+	drop     chan struct{} // closed to end all GET streams
+	served   chan struct{} // closed when the running listener is done
 }
 
 // HTTP starts the named server for Streamable HTTP. It ends with the test.
@@ -74,14 +76,11 @@ func (s *Server) Up() {
 	server := &http.Server{Handler: s.handler, ConnState: s.connState}
 	served := make(chan struct{})
 	s.mu.Lock()
-	s.server, s.served = server, served
+	s.server, s.listener, s.served = server, listener, served
 	s.mu.Unlock()
 	serve := func() { server.Serve(listener) } //nolint:errcheck // Down closes it
-	for _, step := range s.eng.steps {
-		if step.accept {
-			serve = func() { s.hold(listener) }
-			server.RegisterOnShutdown(func() { listener.Close() }) //nolint:errcheck // closing is all that is wanted
-		}
+	if slices.ContainsFunc(s.eng.steps, func(step *step) bool { return step.accept }) {
+		serve = func() { s.hold(listener) }
 	}
 	go func() {
 		defer close(served)
@@ -103,7 +102,7 @@ func (s *Server) hold(listener net.Listener) {
 // Down closes the port and all connections; sessions are kept.
 func (s *Server) Down() {
 	s.mu.Lock()
-	server, served := s.server, s.served
+	server, listener, served := s.server, s.listener, s.served
 	s.server = nil
 	conns := make([]net.Conn, 0, len(s.conns))
 	for conn := range s.conns {
@@ -113,7 +112,8 @@ func (s *Server) Down() {
 	if server == nil {
 		return
 	}
-	server.Close() //nolint:errcheck // the listener is gone either way
+	listener.Close() //nolint:errcheck // it is gone either way
+	server.Close()   //nolint:errcheck // as above
 	for _, conn := range conns {
 		conn.Close() //nolint:errcheck // so is the connection
 		s.connState(conn, http.StateClosed)

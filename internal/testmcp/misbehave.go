@@ -19,7 +19,8 @@ type Misbehaviour struct {
 	// At is the request it happens at when the name carries no argument: a
 	// JSON-RPC method, an HTTP method for requests without a body, or "*" for
 	// every request. The argument may name another, and after "#" how often it
-	// happens: "500:tools/list#1". At is "" for what does not happen at a request.
+	// happens: "500:tools/list#1", "429#2". At is "" for what does not happen at
+	// a request.
 	At string
 	// Arg says what the argument means where it is no request; "" when there is none.
 	Arg string
@@ -35,10 +36,12 @@ type hooks struct {
 	start func(p *process)
 	// take sees a request first; done means answers, maybe none, is all there is.
 	take func(x *exchange) (answers [][]byte, done bool)
+	// inline makes a child process read nothing more until the request is served.
+	inline bool
 	// answer replaces the answer by other messages.
 	answer func(x *exchange, answers [][]byte) [][]byte
-	// frame makes a line of a message in a child process.
-	frame func(raw []byte) []byte
+	// frame is what a child process puts before and after each message.
+	frame *frame
 	// event makes an event of a message on an SSE stream.
 	event func(raw []byte) []byte
 	// door sees an HTTP request before it is served; true means it was dealt with.
@@ -50,6 +53,9 @@ type hooks struct {
 	// accept takes over new TCP connections by never serving them.
 	accept bool
 }
+
+// frame is what stands around a message on stdout.
+type frame struct{ before, after string }
 
 // step is one part of a server's name.
 type step struct {
@@ -96,6 +102,10 @@ func compose(name string) ([]*step, error) {
 
 func newStep(part string) (*step, error) {
 	name, arg, _ := strings.Cut(part, ":")
+	name, often, counted := strings.Cut(name, "#")
+	if counted {
+		arg = "#" + often
+	}
 	for _, m := range Misbehaviours {
 		if m.Name != name {
 			continue
@@ -103,21 +113,32 @@ func newStep(part string) (*step, error) {
 		if m.At == "" {
 			return &step{hooks: m.build(arg)}, nil
 		}
-		s := &step{hooks: m.build(""), at: m.At}
-		at, times, counted := strings.Cut(arg, "#")
-		if at != "" {
-			s.at = at
-		}
-		if counted {
-			n, err := strconv.ParseInt(times, 10, 64)
-			if err != nil || n < 1 {
-				return nil, fmt.Errorf("reading %q: what follows # is how often, a number from 1", part)
+		s := &step{hooks: m.build("")}
+		for _, when := range []string{m.At, arg} {
+			if err := s.happens(when); err != nil {
+				return nil, fmt.Errorf("reading %q: %w", part, err)
 			}
-			s.times = n
 		}
 		return s, nil
 	}
 	return nil, fmt.Errorf("reading %q: no such misbehaviour; testmcp.Misbehaviours lists them", part)
+}
+
+// happens reads when a step happens, "method#times"; what is left out stays.
+func (s *step) happens(when string) error {
+	at, times, counted := strings.Cut(when, "#")
+	if at != "" {
+		s.at = at
+	}
+	if !counted {
+		return nil
+	}
+	n, err := strconv.ParseInt(times, 10, 64)
+	if err != nil || n < 1 {
+		return fmt.Errorf("what follows # is how often, a number from 1; got %q", times)
+	}
+	s.times = n
+	return nil
 }
 
 // with makes the build function of a misbehaviour that keeps nothing.

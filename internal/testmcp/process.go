@@ -5,8 +5,9 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"net"
 	"os"
-	"sync/atomic"
+	"slices"
 	"testing"
 	"time"
 )
@@ -51,8 +52,9 @@ func Command(name string) (command string, args []string, env map[string]string)
 	if err != nil {
 		panic("testmcp: finding the test binary: " + err.Error())
 	}
-	// Without its variable the child would run all tests, this one included.
-	return self, []string{"-test.run=^$"}, map[string]string{envName: name}
+	// Without its variable the child would run all tests, this one included. The
+	// race detector would make every exit take a second.
+	return self, []string{"-test.run=^$"}, map[string]string{envName: name, "GORACE": "atexit_sleep_ms=0"}
 }
 
 // LoggedCommand is [Command] with a log of what the children receive.
@@ -68,48 +70,52 @@ func LoggedCommand(t testing.TB, name string) (command string, args []string, en
 type process struct {
 	eng    *engine
 	ses    *session
-	out    chan []byte // to the one writer; a stuck reader must not stop the reader of stdin
+	out    chan line // to the one writer; a stuck reader must not stop the reader of stdin
 	closed chan struct{}
-	stuck  atomic.Bool // stdin is not read any more
+	frame  frame
 }
 
 // outQueue is how many lines wait for a slow reader of stdout before requests wait too.
 const outQueue = 1024
 
 func newProcess(eng *engine, stdout io.Writer) *process {
-	p := &process{eng: eng, out: make(chan []byte, outQueue), closed: make(chan struct{})}
+	p := &process{eng: eng, out: make(chan line, outQueue), closed: make(chan struct{}), frame: frame{after: "\n"}}
+	for _, s := range eng.steps {
+		if s.frame != nil {
+			p.frame = *s.frame
+		}
+	}
 	p.ses = eng.anyone
 	p.ses.push = p.send
 	go p.write(stdout)
 	return p
 }
 
+// line is what is written at once: a message and what stands around it.
+type line struct {
+	frame
+	body []byte
+}
+
 func (p *process) write(stdout io.Writer) {
 	defer close(p.closed)
-	for line := range p.out {
-		if _, err := stdout.Write(line); err != nil {
+	for l := range p.out {
+		pieces := net.Buffers{[]byte(l.before), l.body, []byte(l.after)} // a large body is not copied
+		if _, err := pieces.WriteTo(stdout); err != nil {
 			return // nobody reads any more; stdin will close too
 		}
 	}
 }
 
 // send writes one message as a line.
-func (p *process) send(raw []byte) {
-	frame := plainLine
-	for _, s := range p.eng.steps {
-		if s.frame != nil {
-			frame = s.frame
-		}
-	}
-	p.raw(frame(raw))
-}
-
-func plainLine(raw []byte) []byte { return append(bytes.Clone(raw), '\n') }
+func (p *process) send(raw []byte) { p.put(line{p.frame, raw}) }
 
 // raw writes bytes that need not be a message.
-func (p *process) raw(line []byte) {
+func (p *process) raw(b []byte) { p.put(line{body: b}) }
+
+func (p *process) put(l line) {
 	select {
-	case p.out <- line:
+	case p.out <- l:
 	case <-p.closed:
 	}
 }
@@ -127,9 +133,6 @@ func (p *process) run(stdin io.Reader) {
 		line, err := in.ReadBytes('\n')
 		if line = bytes.TrimSpace(line); len(line) > 0 {
 			p.receive(line)
-		}
-		if p.stuck.Load() {
-			select {} // Main's lifetime ends it
 		}
 		if err != nil {
 			break
@@ -162,7 +165,8 @@ func (p *process) receive(line []byte) {
 		x.observe()
 		return
 	}
-	if m.Method == methodInitialize { // what follows depends on it
+	inline := slices.ContainsFunc(x.hits, func(s *step) bool { return s.inline })
+	if inline || m.Method == methodInitialize { // what follows an initialize depends on it
 		p.reply(x)
 		return
 	}

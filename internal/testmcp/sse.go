@@ -42,9 +42,7 @@ func (s *Server) serveSSE(w http.ResponseWriter, r *http.Request) {
 			endpoint = step.endpoint(s, ses.id)
 		}
 	}
-	stream := newEventStream(w, v.hits)
-	stream.raw([]byte("event: endpoint\ndata: " + endpoint + "\n\n"))
-	v.listen(ses, stream)
+	v.listen(ses, newEventStream(w, v.hits), "event: endpoint\ndata: "+endpoint+"\n\n")
 	s.eng.forget(func(other *session) bool { return other != ses })
 }
 
@@ -83,7 +81,7 @@ var endpointFaults = []Misbehaviour{
 	{Name: "endpoint-absolute", Over: "sse", Doc: "Its endpoint is a whole URL of the same origin.", build: endpoints(func(s *Server, id string) string { return s.origin + "/prefix/messages?session_id=" + id })},
 	{Name: "endpoint-other-origin", Over: "sse", Doc: "Its endpoint is on another origin.", build: endpoints(func(s *Server, id string) string { return s.elsewhere() + "/messages?session_id=" + id })},
 	{Name: "endpoint-missing", Over: "sse", At: methodHTTPGet, Doc: "Never sends an endpoint.", build: with(hooks{door: func(v *visit) bool {
-		newEventStream(v.w, nil)
+		newEventStream(v.w, nil).raw("")
 		return hang(v)
 	}})},
 	{Name: "sse-405", Over: "sse", At: methodInitialize, Doc: "Answers 405 to the POST that tries Streamable HTTP.", build: atStreamURL(http.StatusMethodNotAllowed)},

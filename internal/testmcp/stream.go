@@ -2,6 +2,7 @@ package testmcp
 
 import (
 	"bytes"
+	"io"
 	"net/http"
 	"slices"
 	"sync"
@@ -15,7 +16,7 @@ type eventStream struct {
 	w  http.ResponseWriter
 }
 
-// newEventStream sends the headers of an SSE answer at once.
+// newEventStream begins an SSE answer; nothing is sent before the first flush.
 func newEventStream(w http.ResponseWriter, hits []*step) *eventStream {
 	s := &eventStream{w: w, format: event}
 	for _, step := range hits {
@@ -26,7 +27,6 @@ func newEventStream(w http.ResponseWriter, hits []*step) *eventStream {
 	w.Header().Set("Content-Type", typeSSE)
 	w.Header().Set("Cache-Control", "no-cache")
 	w.WriteHeader(http.StatusOK)
-	s.raw(nil)
 	return s
 }
 
@@ -36,13 +36,18 @@ func event(raw []byte) []byte {
 	return slices.Concat([]byte("event: message\ndata: "), data, []byte("\n\n"))
 }
 
-func (s *eventStream) send(raw []byte) { s.raw(s.format(raw)) }
+func (s *eventStream) send(raw []byte) { s.raw(string(s.format(raw))) }
 
 // raw writes bytes that need not be an event, and flushes.
-func (s *eventStream) raw(b []byte) {
+func (s *eventStream) raw(b string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.w.Write(b)                            //nolint:errcheck // the client may be gone
+	s.write(b)
+}
+
+// write needs the lock.
+func (s *eventStream) write(b string) {
+	io.WriteString(s.w, b)                  //nolint:errcheck // the client may be gone
 	http.NewResponseController(s.w).Flush() //nolint:errcheck // as above
 }
 
@@ -82,18 +87,22 @@ func (v *visit) get() {
 	if ses == nil {
 		return
 	}
-	v.listen(ses, newEventStream(v.w, v.hits))
+	v.listen(ses, newEventStream(v.w, v.hits), "")
 }
 
-// listen keeps a stream as its session's until its client leaves.
-func (v *visit) listen(ses *session, stream *eventStream) {
+// listen keeps a stream as its session's until its client leaves. The stream is
+// the session's before the client sees first, or any of it.
+func (v *visit) listen(ses *session, stream *eventStream, first string) {
 	s := v.srv
 	s.countStream(1)
-	remove := ses.inbox.add(stream)
-	s.Log.add(Event{Kind: EventStream, Session: ses.id, Method: methodHTTPGet})
 	s.mu.Lock()
 	drop := s.drop
 	s.mu.Unlock()
+	stream.mu.Lock()
+	remove := ses.inbox.add(stream)
+	s.Log.add(Event{Kind: EventStream, Session: ses.id, Method: methodHTTPGet})
+	stream.write(first)
+	stream.mu.Unlock()
 	select {
 	case <-v.r.Context().Done():
 	case <-s.eng.ctx.Done():

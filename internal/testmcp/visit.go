@@ -203,6 +203,7 @@ func (v *visit) begin() {
 		return
 	}
 	v.stream = newEventStream(v.w, v.hits)
+	v.stream.raw("")
 }
 
 // send sends a message that belongs to the request.
