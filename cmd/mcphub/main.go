@@ -55,7 +55,7 @@ func newRoot() *cobra.Command {
 	g.flags(root)
 	root.AddCommand(
 		serveCommand(g), stdioCommand(g), checkCommand(g), listCommand(g), toolsCommand(g), callCommand(g),
-		schemaCommand(), versionCommand(g), reaperCommand(),
+		schemaCommand(), versionCommand(g), reaperCommand(), exampleCommand(),
 	)
 	for _, c := range root.Commands() {
 		if c.Args != nil {
