@@ -2,7 +2,6 @@ package upstream
 
 import (
 	"context"
-	"errors"
 
 	"mcphub/config"
 	"mcphub/wire"
@@ -20,31 +19,32 @@ func (s *Server) Call(ctx context.Context, call *Call) (Answer, error) {
 	for again := false; ; again = true {
 		conn, err := s.acquire(ctx)
 		if err != nil {
-			return Answer{}, asError(err, s.cfg.Name)
+			return Answer{}, s.dial.named(err)
 		}
 		answer, err := conn.Call(ctx, call)
-		s.note(err)
+		s.note(conn, err)
 		if err == nil {
 			return answer, nil
 		}
-		var e *Error
-		if again || !errors.As(err, &e) || !e.NotSent || conn.Err() == nil {
-			return Answer{}, asError(err, s.cfg.Name)
+		if again || !asError(err).NotSent || conn.Err() == nil {
+			return Answer{}, s.dial.named(err)
 		}
 	}
 }
 
 // note keeps the state in step with what calls meet: an HTTP server can go and come back without
 // its connection being any wiser.
-func (s *Server) note(err error) {
-	state := s.status.Load().State
+func (s *Server) note(conn *Conn, err error) {
+	if conn.Err() != nil {
+		return // the server's goroutine says what becomes of it
+	}
 	if err == nil {
-		if state != StateReady {
+		if s.status.Load().State != StateReady {
 			s.setStatus(StateReady, "")
 		}
 		return
 	}
-	switch e := asError(err, ""); e.Kind {
+	switch e := s.dial.named(err); e.Kind {
 	case NeedsAuth:
 		s.setStatus(StateNeedsAuth, e.Text)
 	case Unavailable:
@@ -56,7 +56,7 @@ func (s *Server) note(err error) {
 func (s *Server) Connect(ctx context.Context) (*Conn, error) {
 	conn, err := s.acquire(ctx)
 	if err != nil {
-		return nil, asError(err, s.cfg.Name)
+		return nil, s.dial.named(err)
 	}
 	return conn, nil
 }
@@ -66,48 +66,51 @@ func (s *Server) Connect(ctx context.Context) (*Conn, error) {
 // there is no connection. The caller closes one by [Server.Release].
 func (s *Server) Open(ctx context.Context, params []byte, unclaimed func(wire.Message)) (*Conn, Answer, error) {
 	if !s.usable() {
-		return nil, Answer{}, asError(s.unusable(), s.cfg.Name)
+		return nil, Answer{}, s.dial.named(s.unusable())
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.ConnectTimeout)
 	defer cancel()
-	conn, err := s.dialOwn(ctx, unclaimed)
+	if s.cfg.Type == config.TypeHTTP && s.dial.known() == eraUnknown {
+		_, _ = s.acquire(ctx) // finds out which transport it is
+	}
+	conn, err := s.dial.own(ctx, func(_ *Conn, m wire.Message) { unclaimed(m) })
 	if err != nil {
-		return nil, Answer{}, asError(err, s.cfg.Name)
+		return nil, Answer{}, s.unopened(err)
+	}
+	s.mu.Lock()
+	closed := s.ctx.Err() != nil
+	if !closed {
+		s.extra[conn] = struct{}{}
+	}
+	s.mu.Unlock()
+	if closed {
+		conn.Close()
+		return nil, Answer{}, s.dial.named(shutDown())
 	}
 	answer, err := initialize(ctx, conn, params)
 	if err != nil || answer.Error != nil {
-		conn.Close()
-		if err != nil {
-			err = asError(err, s.cfg.Name)
-		}
-		return nil, answer, err
+		s.Release(conn)
+		return nil, answer, s.unopened(err)
 	}
-	s.mu.Lock()
-	s.extra[conn] = struct{}{}
-	s.mu.Unlock()
 	return conn, answer, nil
 }
 
-func (s *Server) dialOwn(ctx context.Context, unclaimed func(wire.Message)) (*Conn, error) {
-	if s.cfg.Type == config.TypeStdio {
-		return dialStdio(s.cfg, s.opt, s.log, unclaimed)
+// unopened is the error of a connection that was not made: no request of a client is in doubt.
+func (s *Server) unopened(err error) error {
+	if err == nil {
+		return nil
 	}
-	shared := s.conn.Load()
-	if s.cfg.Type == config.TypeSSE || shared != nil && shared.isSSE() {
-		return dialSSE(ctx, s.endpoint, unclaimed)
+	e := s.dial.named(err)
+	if e.Kind == Lost {
+		e.Kind = Unavailable
 	}
-	return newHTTPConn(s.endpoint, unclaimed), nil
-}
-
-func (c *Conn) isSSE() bool {
-	_, ok := c.link.(*sseLink)
-	return ok
+	return e
 }
 
 // Release closes a connection that Open made.
 func (s *Server) Release(conn *Conn) {
+	conn.Close()
 	s.mu.Lock()
 	delete(s.extra, conn)
 	s.mu.Unlock()
-	conn.Close()
 }

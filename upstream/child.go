@@ -2,13 +2,12 @@ package upstream
 
 import (
 	"bufio"
-	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"slices"
-	"strings"
+	"sync"
+	"syscall"
 	"time"
 
 	"mcphub/config"
@@ -44,12 +43,17 @@ func environment(cfg *config.Server) []string {
 
 // child is a running stdio server: its pipes and its end.
 type child struct {
-	cmd    *exec.Cmd
-	stdin  *os.File
-	stdout *os.File
-	log    *ring
-	gone   chan struct{} // closed when the process has ended and its group with it
-	err    error         // why it ended; read after gone
+	cmd     *exec.Cmd
+	stdin   *os.File
+	stdout  *os.File
+	stderr  *os.File
+	log     *ring
+	drained chan struct{} // closed when stderr has ended
+	gone    chan struct{} // closed when the process has ended, its group with it, and stderr is read
+	err     error         // why it ended; read after gone
+
+	mu    sync.Mutex // guards ended
+	ended bool       // the process's id may be another's soon
 }
 
 // startChild starts the program of cfg in a process group of its own. Its stderr is drained into log always.
@@ -58,7 +62,7 @@ func startChild(cfg *config.Server, log *ring, reaper *Reaper) (*child, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &child{cmd: cmd, log: log, gone: make(chan struct{})}
+	c := &child{cmd: cmd, log: log, drained: make(chan struct{}), gone: make(chan struct{})}
 	var ours, theirs [3]*os.File
 	defer closeAll(theirs[:])
 	for i := range ours {
@@ -72,7 +76,7 @@ func startChild(cfg *config.Server, log *ring, reaper *Reaper) (*child, error) {
 		}
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirs[0], theirs[1], theirs[2]
-	c.stdin, c.stdout = ours[0], ours[1]
+	c.stdin, c.stdout, c.stderr = ours[0], ours[1], ours[2]
 	if err := start(cmd); err != nil {
 		closeAll(ours[:])
 		return nil, fault(Unavailable, err, "starting %s", cfg.Command)
@@ -80,7 +84,7 @@ func startChild(cfg *config.Server, log *ring, reaper *Reaper) (*child, error) {
 	if err := reaper.watch(cmd.Process.Pid); err != nil {
 		log.add([]byte("mcphub: the reaper does not run: " + err.Error()))
 	}
-	go c.drain(ours[2])
+	go c.drain()
 	go c.wait(reaper)
 	return c, nil
 }
@@ -112,9 +116,10 @@ func childCommand(cfg *config.Server) (*exec.Cmd, error) {
 }
 
 // drain keeps the last lines of stderr and never stops reading it: a child blocks for good on a full pipe.
-func (c *child) drain(stderr *os.File) {
-	defer stderr.Close()
-	r := bufio.NewReaderSize(stderr, 4<<10)
+func (c *child) drain() {
+	defer close(c.drained)
+	defer c.stderr.Close()
+	r := bufio.NewReaderSize(c.stderr, 4<<10)
 	for {
 		line, err := r.ReadSlice('\n')
 		if len(line) > 0 {
@@ -126,27 +131,45 @@ func (c *child) drain(stderr *os.File) {
 	}
 }
 
-// wait sees the process end, ends what is left of its group and lets the reader of stdout finish:
-// a grandchild that holds the pipe open must not hold the connection.
+// pipeGrace is how long what a child has written last may take to be read. Only a process that has left
+// the child's group can hold the pipes longer.
+const pipeGrace = time.Second
+
+// wait sees the process end, and what is left of its group and of its output.
 func (c *child) wait(reaper *Reaper) {
-	c.err = waitGroup(c.cmd)
-	reaper.forget(c.cmd.Process.Pid)
-	_ = c.stdout.SetReadDeadline(time.Now().Add(200 * time.Millisecond))
+	c.err = waitGroup(c.cmd, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.ended = true
+		signalGroup(c.cmd.Process.Pid, sigKill)
+		reaper.forget(c.cmd.Process.Pid)
+	})
+	deadline := time.Now().Add(pipeGrace)
+	_ = c.stdout.SetReadDeadline(deadline)
+	_ = c.stderr.SetReadDeadline(deadline)
 	_ = c.stdin.Close()
+	<-c.drained
 	close(c.gone)
+}
+
+// signal sends sig to the child's group while that is surely the child's.
+func (c *child) signal(sig syscall.Signal) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.ended {
+		signalGroup(c.cmd.Process.Pid, sig)
+	}
 }
 
 // end closes stdin, then asks the group to end, then kills it; it returns when the child is gone.
 func (c *child) end() {
 	_ = c.stdin.Close()
-	if c.goneWithin(endGrace) {
-		return
+	for _, sig := range []syscall.Signal{sigTerm, sigKill} {
+		if c.goneWithin(endGrace) {
+			return
+		}
+		c.signal(sig)
 	}
-	signalGroup(c.cmd.Process.Pid, sigTerm)
-	if c.goneWithin(endGrace) {
-		return
-	}
-	signalGroup(c.cmd.Process.Pid, sigKill)
 	<-c.gone
 }
 
@@ -161,6 +184,9 @@ func (c *child) goneWithin(d time.Duration) bool {
 	}
 }
 
+// lastWords bounds what of a child's stderr goes into an error.
+const lastWords = 600
+
 // reason says how the child ended, with the last lines it wrote to stderr.
 func (c *child) reason() *Error {
 	how := "the program ended"
@@ -170,58 +196,8 @@ func (c *child) reason() *Error {
 	} else if c.err == nil {
 		how = "the program ended with exit status 0"
 	}
-	if lines := c.log.last(3); len(lines) > 0 {
-		how += fmt.Sprintf("; it last wrote: %s", strings.Join(lines, " | "))
+	if words := c.log.words(lastWords); words != "" {
+		how += "; it last wrote: " + words
 	}
 	return &Error{Kind: Lost, Text: how, Err: c.err}
-}
-
-// lineWriter writes messages to a child that may have stopped reading.
-type lineWriter struct {
-	f    *os.File
-	slot chan struct{} // holds one token; who has it may write
-	fail func(error)   // called once the stream is broken
-}
-
-// writeStall is how long a child may take to read the rest of a message that it has read in part.
-const writeStall = 10 * time.Second
-
-// write sends one line, its end included, and returns by the deadline of ctx. A message that got through in
-// part is finished in the background, since half a line would spoil the next one.
-func (w *lineWriter) write(ctx context.Context, line []byte, deadline time.Time) error {
-	select {
-	case w.slot <- struct{}{}:
-	case <-ctx.Done():
-		e := stopped(ctx)
-		e.NotSent = true
-		e.Text += ": the server does not read its input"
-		return e
-	}
-	_ = w.f.SetWriteDeadline(deadline)
-	n, err := w.f.Write(line)
-	if err == nil {
-		<-w.slot
-		return nil
-	}
-	if !errors.Is(err, os.ErrDeadlineExceeded) {
-		<-w.slot
-		e := &Error{Kind: Lost, Text: "the server closed its input", NotSent: n == 0, Err: err}
-		w.fail(e)
-		return e
-	}
-	if n == 0 {
-		<-w.slot
-		return &Error{Kind: Timeout, Text: "no answer in time: the server does not read its input", NotSent: true, Err: err}
-	}
-	go w.finish(line[n:])
-	return &Error{Kind: Timeout, Text: "no answer in time: the server does not read its input", Err: err}
-}
-
-// finish writes the rest of a line, and breaks the connection where that stalls.
-func (w *lineWriter) finish(rest []byte) {
-	defer func() { <-w.slot }()
-	_ = w.f.SetWriteDeadline(time.Now().Add(writeStall))
-	if _, err := w.f.Write(rest); err != nil {
-		w.fail(fault(Lost, err, "the server stopped reading its input"))
-	}
 }

@@ -1,9 +1,7 @@
 package upstream
 
 import (
-	"bytes"
 	"context"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -32,7 +30,7 @@ type Call struct {
 	Headers map[string]string
 }
 
-// Sink takes what a server sends for a call, in order and before the answer, in the goroutine of the call.
+// Sink takes what a server sends for a call: in order, one at a time, and never once the call is over.
 type Sink interface {
 	// Notice takes a notification.
 	Notice(m wire.Message)
@@ -53,7 +51,7 @@ type link interface {
 	roundTrip(ctx context.Context, x *exchange) (wire.Message, error)
 	// post sends a notification or a response.
 	post(ctx context.Context, msg []byte) error
-	// close ends the connection and returns when everything of it is gone.
+	// close ends the connection and returns when all of it is gone but the connection's own tasks.
 	close()
 }
 
@@ -63,21 +61,33 @@ type Conn struct {
 	Greeting []byte
 
 	version   atomic.Pointer[string]
-	unclaimed func(m wire.Message) // gets the messages that belong to no call; must not block
+	unclaimed func(*Conn, wire.Message) // gets the messages that belong to no call; must not block
 	link      link
 	lastID    atomic.Int64
 	strays    atomic.Int64 // answers that nobody waited for
 
 	mu    sync.Mutex // guards calls
 	calls map[int64]*exchange
+	quiet chan struct{} // holds a token once no call is in flight
+	pumps bool          // calls read streams of their own, so what comes beside those needs a pump
 
 	done     chan struct{}
 	failOnce sync.Once
-	err      error // why the connection is done; read after done
+	err      *Error // why the connection is done; read after done
+
+	ctx     context.Context // ends when the connection is closed
+	stop    context.CancelFunc
+	tasks   tasks         // all that the connection does in the background
+	replies chan struct{} // holds a token for every reply under way
+	closing sync.Once
 }
 
-func newConn(unclaimed func(wire.Message)) *Conn {
-	c := &Conn{unclaimed: unclaimed, calls: map[int64]*exchange{}, done: make(chan struct{})}
+func newConn(unclaimed func(*Conn, wire.Message)) *Conn {
+	c := &Conn{
+		unclaimed: unclaimed, calls: map[int64]*exchange{}, quiet: make(chan struct{}, 1),
+		done: make(chan struct{}), replies: make(chan struct{}, repliesAtOnce),
+	}
+	c.ctx, c.stop = context.WithCancel(context.Background())
 	c.setVersion("")
 	return c
 }
@@ -103,18 +113,43 @@ func (c *Conn) Err() error {
 	}
 }
 
-// fail marks the connection as done; the first reason stays.
-func (c *Conn) fail(err error) {
+// fail marks the connection as done; the first reason stays. Whether the calls in flight have run is
+// unknown then, whatever is known of the message that met the trouble.
+func (c *Conn) fail(why *Error) {
 	c.failOnce.Do(func() {
-		c.err = err
+		lost := *why
+		lost.Kind, lost.NotSent = Lost, false
+		c.err = &lost
 		close(c.done)
 	})
 }
 
 // Close ends the connection and everything that belongs to it.
 func (c *Conn) Close() {
-	c.fail(&Error{Kind: Unavailable, Text: errClosed.Error(), Err: errClosed})
-	c.link.close()
+	c.closing.Do(func() {
+		c.fail(&Error{Text: errClosed.Error(), Err: errClosed})
+		c.link.close()
+		c.stop()
+		c.tasks.end()
+	})
+}
+
+// retire closes a connection that takes no more calls once those in flight have ended, or ctx has.
+func (c *Conn) retire(ctx context.Context) {
+	defer c.Close()
+	for c.busy() {
+		select {
+		case <-c.quiet:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (c *Conn) busy() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.calls) > 0
 }
 
 // Call sends a request and waits for its answer. The error, an *[Error], is for what kept the answer
@@ -131,13 +166,26 @@ func (c *Conn) Call(ctx context.Context, call *Call) (Answer, error) {
 	c.calls[x.id] = x
 	c.mu.Unlock()
 	m, err := c.link.roundTrip(ctx, x)
-	c.mu.Lock()
-	delete(c.calls, x.id)
-	c.mu.Unlock()
+	c.leave(x)
 	if err != nil {
 		return Answer{}, err
 	}
 	return Answer{Result: m.Result, Error: m.Error}, nil
+}
+
+// leave ends x: nothing is handed to its sink any more.
+func (c *Conn) leave(x *exchange) {
+	c.mu.Lock()
+	delete(c.calls, x.id)
+	left := len(c.calls)
+	c.mu.Unlock()
+	x.close()
+	if left == 0 {
+		select {
+		case c.quiet <- struct{}{}:
+		default:
+		}
+	}
 }
 
 // Post sends a notification or an answer to one of the server's requests.
@@ -157,7 +205,7 @@ func (c *Conn) dispatch(m wire.Message) {
 		if x := c.owner(m); x != nil {
 			x.deliver(m)
 		} else {
-			c.unclaimed(m)
+			c.unclaimed(c, m)
 		}
 	}
 }
@@ -179,16 +227,27 @@ func (c *Conn) refuse(m wire.Message) {
 	}
 }
 
-// replyTimeout bounds the sending of what nobody waits for: replies to the server, cancellations.
-const replyTimeout = 5 * time.Second
+const (
+	// replyTimeout bounds the sending of what nobody waits for: replies to the server, cancellations.
+	replyTimeout = 5 * time.Second
+	// repliesAtOnce bounds how much of it is under way. A server that asks faster than it reads loses
+	// answers, and the hub no memory.
+	repliesAtOnce = 64
+)
 
 // reply sends in the background: whoever reads the connection must not wait for a write to it.
 func (c *Conn) reply(msg []byte) {
-	go func() {
-		ctx, cancel := context.WithTimeout(context.Background(), replyTimeout)
+	select {
+	case c.replies <- struct{}{}:
+	default:
+		return
+	}
+	c.tasks.Go(func() {
+		defer func() { <-c.replies }()
+		ctx, cancel := context.WithTimeout(c.ctx, replyTimeout)
 		defer cancel()
 		_ = c.link.post(ctx, msg)
-	}()
+	})
 }
 
 // find looks a call up by the id that an answer carries. Some servers turn 7 into "7".
@@ -234,6 +293,13 @@ func isListChange(method string) bool {
 	return false
 }
 
+// cancelIfOver tells the server where nobody waits for x any more.
+func (c *Conn) cancelIfOver(ctx context.Context, x *exchange) {
+	if over := x.over(ctx); over != nil {
+		c.cancel(x, over)
+	}
+}
+
 // cancel tells the server that nobody waits for x any more. A handshake is never cancelled so (MCP,
 // Cancellation, Behavior Requirements).
 func (c *Conn) cancel(x *exchange, why *Error) {
@@ -244,212 +310,4 @@ func (c *Conn) cancel(x *exchange, why *Error) {
 	params = append(params, `,"reason":`...)
 	params = append(append(params, wire.Quote(why.Text)...), '}')
 	c.reply(wire.AppendNotification(nil, wire.Cancelled, params))
-}
-
-// exchange is a call in flight.
-type exchange struct {
-	conn    *Conn
-	call    *Call
-	id      int64
-	rawID   []byte // of digits
-	digits  [20]byte
-	body    []byte // the request as it is sent
-	token   []byte // the caller's own progress token, raw; nil for none
-	started time.Time
-	timer   *time.Timer   // nil without a deadline
-	late    chan struct{} // closed when the deadline has passed
-
-	mu      sync.Mutex // guards queue, expired and abort
-	queue   []wire.Message
-	expired bool
-	abort   func() // called when the deadline passes
-	wake    chan struct{}
-}
-
-// queueLimit bounds what may wait for the caller to take it; an answer is never dropped.
-const queueLimit = 1024
-
-// deliver hands a message to the caller's goroutine.
-func (x *exchange) deliver(m wire.Message) {
-	x.mu.Lock()
-	if len(x.queue) < queueLimit || m.IsResponse() {
-		x.queue = append(x.queue, m)
-	}
-	x.mu.Unlock()
-	select {
-	case x.wake <- struct{}{}:
-	default:
-	}
-}
-
-// await handles delivered messages until the answer is among them or the call or connection ends.
-func (x *exchange) await(ctx context.Context) (wire.Message, error) {
-	for {
-		x.mu.Lock()
-		queue := x.queue
-		x.queue = nil
-		x.mu.Unlock()
-		for _, m := range queue {
-			if m.IsResponse() {
-				return m, nil
-			}
-			x.handle(m)
-		}
-		if len(queue) > 0 {
-			continue
-		}
-		select {
-		case <-x.wake:
-		case <-ctx.Done():
-			return wire.Message{}, stopped(ctx)
-		case <-x.late:
-			return wire.Message{}, x.over(ctx)
-		case <-x.conn.done:
-			if !x.waiting() {
-				return wire.Message{}, x.conn.err
-			}
-		}
-	}
-}
-
-// awaitAnswer waits for the answer to x, and tells the server when nobody does any more.
-func (c *Conn) awaitAnswer(ctx context.Context, x *exchange) (wire.Message, error) {
-	m, err := x.await(ctx)
-	if err != nil {
-		if over := x.over(ctx); over != nil {
-			c.cancel(x, over)
-		}
-	}
-	return m, err
-}
-
-func (x *exchange) waiting() bool {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return len(x.queue) > 0
-}
-
-// handle takes one message that belongs to the call.
-func (x *exchange) handle(m wire.Message) {
-	if x.conn.answerLocally(m) {
-		return
-	}
-	if m.Method == wire.Progress {
-		x.extend()
-		if x.token == nil {
-			return // nobody asked
-		}
-		params := wire.Splice(m.Params, wire.Edit{Key: "progressToken", Value: x.token})
-		m.Params, m.Raw = params, wire.AppendNotification(nil, m.Method, params)
-	}
-	sink := x.call.Sink
-	switch {
-	case m.IsRequest() && (sink == nil || !sink.Ask(m)):
-		x.conn.refuse(m)
-	case m.IsNotification() && sink != nil:
-		sink.Notice(m)
-	}
-}
-
-// expire ends the call because its deadline has passed.
-func (x *exchange) expire() {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.expired {
-		return
-	}
-	x.expired = true
-	close(x.late)
-	if x.abort != nil {
-		x.abort()
-	}
-}
-
-// onExpire has f called when the deadline passes, at once where it has.
-func (x *exchange) onExpire(f func()) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.abort = f
-	if x.expired {
-		f()
-	}
-}
-
-// over says why nobody waits for the answer any more, nil while somebody does.
-func (x *exchange) over(ctx context.Context) *Error {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.expired {
-		return &Error{Kind: Timeout, Text: "no answer in time", Err: errNoTime}
-	}
-	if ctx.Err() != nil {
-		return stopped(ctx)
-	}
-	return nil
-}
-
-// extend starts the deadline anew, never past the call's maximum.
-func (x *exchange) extend() {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.timer == nil || x.expired {
-		return
-	}
-	d := x.call.Timeout
-	if x.call.Max > 0 {
-		d = min(d, x.call.Max-time.Since(x.started))
-	}
-	if d > 0 {
-		x.timer.Reset(d)
-	}
-}
-
-// deadline is when the caller stops waiting unless progress comes.
-func (x *exchange) deadline() time.Time {
-	if x.call.Timeout == 0 {
-		return x.started.Add(writeStall)
-	}
-	return x.started.Add(x.call.Timeout)
-}
-
-// prepare writes the request as this server gets it: the hub's id, the hub's progress token, and the
-// _meta of the connection's era.
-func (x *exchange) prepare() {
-	x.rawID = strconv.AppendInt(x.digits[:0], x.id, 10)
-	params := x.call.Params
-	meta := wire.Get(params, "_meta")
-	edits := x.conn.metaEdits(meta, x.call)
-	if x.token = wire.Get(meta, "progressToken"); x.token != nil {
-		edits = append(edits, wire.Edit{Key: "progressToken", Value: x.rawID})
-	}
-	if len(edits) > 0 {
-		params = wire.Splice(params, wire.Edit{Key: "_meta", Value: wire.Splice(meta, edits...)})
-	}
-	// The writer of lines puts an end of line into the spare room.
-	x.body = wire.AppendRequest(make([]byte, 0, len(params)+len(x.call.Method)+64), x.rawID, x.call.Method, wire.OneLine(params))
-}
-
-var modernKeys = []string{wire.MetaVersion, wire.MetaClientInfo, wire.MetaCapabilities, wire.MetaLogLevel}
-
-// metaEdits changes _meta from the client's era to the connection's: a session server must not see the
-// keys of the stateless era, and a stateless server needs them on every request.
-func (c *Conn) metaEdits(meta []byte, call *Call) []wire.Edit {
-	if c.Modern() {
-		if call.AsIs && meta != nil {
-			return nil
-		}
-		return []wire.Edit{
-			{Key: wire.MetaVersion, Value: wire.Quote(c.Version())},
-			{Key: wire.MetaClientInfo, Value: clientInfo},
-			{Key: wire.MetaCapabilities, Value: []byte("{}")},
-		}
-	}
-	if !bytes.Contains(meta, []byte("io.modelcontextprotocol/")) {
-		return nil
-	}
-	var edits []wire.Edit
-	for _, k := range modernKeys {
-		edits = append(edits, wire.Edit{Key: k})
-	}
-	return edits
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -69,16 +71,27 @@ func stopped(ctx context.Context) *Error {
 	return &Error{Kind: Cancelled, Text: "the call was cancelled", Err: context.Cause(ctx)}
 }
 
-// asError finds or makes the Error in err and puts the server's name on it.
-func asError(err error, server string) *Error {
+// asError finds or makes the Error in err.
+func asError(err error) *Error {
 	var e *Error
 	if !errors.As(err, &e) {
 		e = &Error{Kind: Unavailable, Text: err.Error(), Err: err}
 	}
-	if e.Server == server {
-		return e
+	return e
+}
+
+// minSecret is the length below which a secret is a word that any text may hold.
+const minSecret = 4
+
+// newRedactor replaces secrets in what a server has said.
+func newRedactor(secrets []string) *strings.Replacer {
+	secrets = slices.Clone(secrets)
+	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) }) // one may hold another
+	var pairs []string
+	for _, secret := range secrets {
+		if len(secret) >= minSecret {
+			pairs = append(pairs, secret, "[REDACTED]")
+		}
 	}
-	named := *e
-	named.Server = server
-	return &named
+	return strings.NewReplacer(pairs...)
 }

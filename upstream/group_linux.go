@@ -9,15 +9,11 @@ import (
 
 func dieWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }
 
-// waitGroup waits for the child and ends what is left of its group. The child is reaped last, so that
-// its group id cannot be another process's by then.
-func waitGroup(cmd *exec.Cmd) error {
-	for {
-		err := unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
-		if err != unix.EINTR {
-			break
-		}
+// waitGroup waits for the child to end and calls ended. The child is reaped after that, so that its group
+// id cannot be another process's before.
+func waitGroup(cmd *exec.Cmd, ended func()) error {
+	for unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
 	}
-	signalGroup(cmd.Process.Pid, sigKill)
+	ended()
 	return cmd.Wait()
 }

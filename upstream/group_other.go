@@ -10,9 +10,9 @@ import (
 // dieWithParent does nothing: only Linux has a parent-death signal. The reaper covers the rest.
 func dieWithParent(*syscall.SysProcAttr) {}
 
-// waitGroup waits for the child, then ends what is left of its group.
-func waitGroup(cmd *exec.Cmd) error {
+// waitGroup waits for the child to end, then calls ended.
+func waitGroup(cmd *exec.Cmd, ended func()) error {
 	err := cmd.Wait()
-	signalGroup(cmd.Process.Pid, sigKill)
+	ended()
 	return err
 }

@@ -5,8 +5,6 @@ package upstream
 import (
 	"errors"
 	"os/exec"
-	"path/filepath"
-	"strings"
 	"syscall"
 )
 
@@ -28,20 +26,4 @@ func ownGroup(cmd *exec.Cmd, die bool) {
 	if die {
 		dieWithParent(cmd.SysProcAttr)
 	}
-}
-
-// lookIn finds command in a PATH that is not the hub's own.
-func lookIn(command, dir, path string) (string, error) {
-	if strings.Contains(command, "/") {
-		return command, nil
-	}
-	for _, d := range filepath.SplitList(path) {
-		if !filepath.IsAbs(d) {
-			d = filepath.Join(dir, d)
-		}
-		if found, err := exec.LookPath(filepath.Join(d, command)); err == nil {
-			return found, nil
-		}
-	}
-	return "", &exec.Error{Name: command, Err: exec.ErrNotFound}
 }

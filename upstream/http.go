@@ -30,12 +30,12 @@ const (
 
 // endpoint is what all connections to one HTTP server share: its URL, its headers, its TCP connections.
 type endpoint struct {
-	url     string
-	client  *http.Client
-	header  http.Header // from the configuration, with the bearer token
-	secrets []string
-	max     int // bytes of one message
-	log     *ring
+	url    string
+	client *http.Client
+	header http.Header // from the configuration, with the bearer token
+	redact *strings.Replacer
+	max    int // bytes of one message
+	log    *ring
 }
 
 func newEndpoint(cfg *config.Server, opt *Options, log *ring) *endpoint {
@@ -50,7 +50,7 @@ func newEndpoint(cfg *config.Server, opt *Options, log *ring) *endpoint {
 	transport.MaxIdleConns, transport.MaxIdleConnsPerHost = 0, 256
 	transport.DialContext = (&net.Dialer{Timeout: cfg.ConnectTimeout, KeepAlive: 30 * time.Second}).DialContext
 	return &endpoint{
-		url: cfg.URL, header: header, secrets: cfg.Secrets, max: opt.MaxMessage, log: log,
+		url: cfg.URL, header: header, redact: log.redact, max: opt.maxMessage(), log: log,
 		client: &http.Client{
 			Transport: transport,
 			// A redirected POST would lose its body, and its credentials would reach another host.
@@ -64,18 +64,12 @@ type httpLink struct {
 	*endpoint
 	conn    *Conn
 	session atomic.Pointer[string]
-
-	ctx    context.Context // ends with the connection
-	cancel context.CancelFunc
-	wait   sync.WaitGroup // the GET stream and drains
-	get    sync.Once
+	get     sync.Once // starts the GET stream
 }
 
-func newHTTPConn(ep *endpoint, unclaimed func(wire.Message)) *Conn {
+func newHTTPConn(ep *endpoint, unclaimed func(*Conn, wire.Message)) *Conn {
 	conn := newConn(unclaimed)
-	l := &httpLink{endpoint: ep, conn: conn}
-	l.ctx, l.cancel = context.WithCancel(context.Background())
-	conn.link = l
+	conn.link, conn.pumps = &httpLink{endpoint: ep, conn: conn}, true
 	return conn
 }
 
@@ -157,22 +151,22 @@ func (l *httpLink) roundTrip(ctx context.Context, x *exchange) (wire.Message, er
 	if err == nil {
 		return m, nil
 	}
-	over := x.over(ctx)
-	if over == nil {
-		return m, err
+	if over := x.over(ctx); over != nil {
+		if !l.conn.Modern() { // without a session, closing the stream has cancelled the request already
+			l.conn.cancel(x, over)
+		}
+		return m, over
 	}
-	// Without a session, closing the stream has cancelled the request already.
-	if !l.conn.Modern() {
-		l.conn.cancel(x, over)
+	if l.conn.ctx.Err() != nil {
+		return m, l.conn.err
 	}
-	return wire.Message{}, over
+	return m, err
 }
 
 // exchange posts a request and reads its answer. The HTTP request outlives ctx by the drain of its body,
 // without which the TCP connection could not be used again.
 func (l *httpLink) exchange(ctx context.Context, x *exchange) (wire.Message, error) {
-	httpCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, cancel)
+	httpCtx, cancel, stop := l.conn.requestContext(ctx)
 	defer stop()
 	x.onExpire(cancel)
 	req, err := l.request(httpCtx, http.MethodPost, x.body)
@@ -198,21 +192,33 @@ func (l *httpLink) exchange(ctx context.Context, x *exchange) (wire.Message, err
 		return m, err
 	}
 	x.onExpire(func() {})
-	l.wait.Go(func() {
-		defer cancel()
-		drain(resp.Body, cancel)
-	})
+	l.conn.drain(resp.Body, cancel)
 	return m, nil
 }
 
-// drainTime is how long a stream may stay open behind its answer and still keep its TCP connection.
+// requestContext makes the context of an HTTP request: it ends with the connection and, until stop is
+// called, with ctx.
+func (c *Conn) requestContext(ctx context.Context) (_ context.Context, cancel context.CancelFunc, stop func() bool) {
+	httpCtx, cancel := context.WithCancel(c.ctx)
+	return httpCtx, cancel, context.AfterFunc(ctx, cancel)
+}
+
+// drainTime is how long a body may go on behind what was wanted of it and still keep its TCP connection.
 const drainTime = time.Second
 
-func drain(body io.ReadCloser, cancel func()) {
-	timer := time.AfterFunc(drainTime, cancel)
-	defer timer.Stop()
-	_, _ = io.Copy(io.Discard, io.LimitReader(body, 64<<10))
-	_ = body.Close()
+// drain reads a body to its end in the background; cancel ends its request.
+func (c *Conn) drain(body io.ReadCloser, cancel func()) {
+	read := func() {
+		timer := time.AfterFunc(drainTime, cancel)
+		defer timer.Stop()
+		_, _ = io.Copy(io.Discard, io.LimitReader(body, 64<<10))
+		_ = body.Close()
+		cancel()
+	}
+	if body == http.NoBody || !c.tasks.Go(read) {
+		_ = body.Close()
+		cancel()
+	}
 }
 
 // answer reads the answer to x from a response; ended says that the body has been read to its end.
@@ -228,7 +234,7 @@ func (l *httpLink) answer(ctx context.Context, x *exchange, resp *http.Response)
 		m, err = l.document(x, resp)
 		return m, true, err
 	}
-	return m, false, fault(Garbled, nil, "answered with %q in place of JSON or an event stream: is url its MCP endpoint?", mediaType(resp))
+	return m, false, fault(Garbled, nil, "answered with %q in place of JSON or an event stream: is url its MCP endpoint?", resp.Header.Get("Content-Type"))
 }
 
 func mediaType(resp *http.Response) string {
@@ -276,7 +282,11 @@ func messages(text []byte) [][]byte {
 // take handles one message of x's own stream and says whether it was the answer.
 func (l *httpLink) take(x *exchange, m wire.Message) bool {
 	if !m.IsResponse() {
-		x.handle(m)
+		if isListChange(m.Method) && !l.conn.Modern() {
+			l.conn.unclaimed(l.conn, m) // it is about more than the call whose stream it came on
+		} else {
+			x.handle(m)
+		}
 		return false
 	}
 	id, ok := wire.Int(m.ID)
@@ -305,8 +315,11 @@ func sendError(err error) error {
 }
 
 func (l *httpLink) post(ctx context.Context, msg []byte) error {
-	req, err := l.request(ctx, http.MethodPost, wire.OneLine(msg))
+	httpCtx, cancel, stop := l.conn.requestContext(ctx)
+	defer stop()
+	req, err := l.request(httpCtx, http.MethodPost, wire.OneLine(msg))
 	if err != nil {
+		cancel()
 		return err
 	}
 	m, _ := wire.Scan(msg)
@@ -315,30 +328,32 @@ func (l *httpLink) post(ctx context.Context, msg []byte) error {
 	}
 	resp, err := l.client.Do(req)
 	if err != nil {
+		cancel()
 		return sendError(err)
 	}
-	defer drain(resp.Body, func() {})
+	defer l.conn.drain(resp.Body, cancel)
 	if resp.StatusCode >= 300 {
 		_, err := l.refused(nil, resp)
 		return err
 	}
 	if m.Method == wire.Initialized {
-		l.get.Do(func() { l.wait.Go(l.listen) })
+		l.get.Do(func() { l.conn.tasks.Go(l.listen) })
 	}
 	return nil
 }
 
 // close ends the session where there is one (MCP 2025-11-25, Session Management, point 5).
 func (l *httpLink) close() {
-	if l.session.Load() != nil && !errors.Is(l.conn.Err(), errSessionLost) {
-		ctx, cancel := context.WithTimeout(context.Background(), endGrace)
-		defer cancel()
-		if req, err := l.request(ctx, http.MethodDelete, nil); err == nil {
-			if resp, err := l.client.Do(req); err == nil {
-				resp.Body.Close()
-			}
-		}
+	if l.session.Load() == nil || errors.Is(l.conn.Err(), errSessionLost) {
+		return
 	}
-	l.cancel()
-	l.wait.Wait()
+	ctx, cancel := context.WithTimeout(l.conn.ctx, endGrace)
+	defer cancel()
+	req, err := l.request(ctx, http.MethodDelete, nil)
+	if err != nil {
+		return
+	}
+	if resp, err := l.client.Do(req); err == nil {
+		resp.Body.Close()
+	}
 }

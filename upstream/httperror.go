@@ -74,6 +74,10 @@ func (ep *endpoint) statusError(resp *http.Response, body []byte) *Error {
 			e.Text += ", try again in " + e.RetryAfter.String()
 		}
 		return e
+	case code == http.StatusOK:
+		e.Kind = Garbled
+		e.Text = "answered with " + strconv.Quote(resp.Header.Get("Content-Type")) + " in place of an event stream: is url its MCP endpoint?"
+		return e
 	case code == http.StatusAccepted || code == http.StatusNoContent:
 		e.Kind = Garbled
 		e.Text = "accepted the request (HTTP " + status + ") without an answer"
@@ -92,16 +96,10 @@ func (ep *endpoint) quoteBody(resp *http.Response, body []byte) string {
 		return ""
 	}
 	line, _, _ := strings.Cut(strings.TrimSpace(string(bytes.ToValidUTF8(body, nil))), "\n")
-	for _, secret := range ep.secrets {
-		line = strings.ReplaceAll(line, secret, "[REDACTED]")
-	}
 	if line == "" {
 		return ""
 	}
-	if len(line) > 200 {
-		line = strings.ToValidUTF8(line[:200], "") + "…"
-	}
-	return ": " + line
+	return ": " + cut(ep.redact.Replace(line), 200)
 }
 
 // retryAfter reads a Retry-After header: seconds or a date (RFC 9110, section 10.2.3).

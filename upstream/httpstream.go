@@ -12,50 +12,65 @@ import (
 
 const (
 	resumeWait  = time.Second // where the server asks for no other time
-	resumeTries = 5           // streams in a row without a message before the answer is given up
+	resumeTries = 5           // attempts in a row that brought nothing before the answer is given up
 	getWaitMax  = time.Minute
 	longLived   = 10 * time.Second // a stream that lived so long ended for no fault of its server
 )
 
-// events reads the event stream of x up to its answer, resuming it where the server allows that.
-func (l *httpLink) events(ctx context.Context, x *exchange, resp *http.Response) (wire.Message, bool, error) {
-	lastID, wait := "", resumeWait
-	for try := 0; ; try++ {
-		er := wire.NewEventReader(resp.Body, l.max)
-		m, got, err := l.untilAnswer(x, er, &wait)
-		if er.LastID() != "" {
-			lastID = er.LastID()
-		}
-		er.Close()
-		switch {
-		case got:
-			return m, false, nil
-		case errors.Is(err, wire.ErrTooLong):
-			return m, false, tooLarge(l.max)
-		case ctx.Err() != nil:
-			return m, false, stopped(ctx)
-		case lastID == "" || try == resumeTries:
-			return m, false, fault(Lost, nil, "the event stream ended before the answer")
-		}
-		_ = resp.Body.Close()
-		if resp, err = l.resume(ctx, lastID, wait); err != nil {
-			return m, false, err
-		}
-		defer resp.Body.Close()
-	}
+// reading is how far the event stream of a call has been read.
+type reading struct {
+	lastID string
+	wait   time.Duration // before it is resumed
+	news   bool          // something came since it was last resumed
 }
 
-// untilAnswer handles events until the answer to x or the end of the stream. Events that are no
-// messages are noise and do no harm.
-func (l *httpLink) untilAnswer(x *exchange, er *wire.EventReader, wait *time.Duration) (wire.Message, bool, error) {
+func (r *reading) note(ev wire.Event) {
+	if ev.ID != "" && ev.ID != r.lastID {
+		r.lastID, r.news = ev.ID, true
+	}
+	if ev.Retry > 0 {
+		r.wait = ev.Retry
+	}
+	r.news = r.news || len(ev.Data) > 0
+}
+
+// events reads the event stream of x up to its answer, resuming it where the server allows that: it may
+// end a stream at any time and go on with another (MCP 2025-11-25, Sending Messages, point 6).
+func (l *httpLink) events(ctx context.Context, x *exchange, resp *http.Response) (wire.Message, bool, error) {
+	r := reading{wait: resumeWait}
+	m, got, err := l.untilAnswer(x, resp.Body, &r)
+	for tries := 0; !got; {
+		var refused *Error
+		switch {
+		case errors.As(err, &refused):
+			return m, false, refused
+		case errors.Is(err, wire.ErrTooLong):
+			return m, false, tooLarge(l.max)
+		case r.lastID == "" || tries == resumeTries:
+			return m, false, fault(Lost, nil, "the event stream ended before the answer")
+		case !sleep(ctx, r.wait<<tries):
+			return m, false, stopped(ctx)
+		}
+		r.news = false
+		m, got, err = l.resume(ctx, x, &r)
+		if tries++; r.news {
+			tries = 0
+		}
+	}
+	return m, false, nil
+}
+
+// untilAnswer handles events until the answer to x or the end of the body. Events that are no messages are
+// noise and do no harm.
+func (l *httpLink) untilAnswer(x *exchange, body io.Reader, r *reading) (wire.Message, bool, error) {
+	er := wire.NewEventReader(body, l.max)
+	defer er.Close()
 	for {
 		ev, err := er.Next()
 		if err != nil {
 			return wire.Message{}, false, err
 		}
-		if ev.Retry > 0 {
-			*wait = ev.Retry
-		}
+		r.note(ev)
 		if len(ev.Data) == 0 {
 			if x.call.Sink != nil {
 				x.call.Sink.Prime(ev.Retry)
@@ -86,26 +101,35 @@ func (l *httpLink) eventMessages(x *exchange, ev wire.Event) (wire.Message, bool
 	return wire.Message{}, false
 }
 
-// resume asks for the rest of a stream that ended early (MCP 2025-11-25, Resumability and Redelivery).
-func (l *httpLink) resume(ctx context.Context, lastID string, wait time.Duration) (*http.Response, error) {
-	if !sleep(ctx, wait) {
-		return nil, stopped(ctx)
+// resume reads the rest of a stream that ended early (MCP 2025-11-25, Resumability and Redelivery). The
+// error is an *[Error] where the server refuses that.
+func (l *httpLink) resume(ctx context.Context, x *exchange, r *reading) (wire.Message, bool, error) {
+	resp, err := l.stream(ctx, r.lastID)
+	if err != nil {
+		return wire.Message{}, false, err
 	}
+	defer resp.Body.Close()
+	if !isStream(resp) {
+		return wire.Message{}, false, fault(Lost, nil, "the event stream ended before the answer; resuming it was refused with HTTP %d", resp.StatusCode)
+	}
+	return l.untilAnswer(x, resp.Body, r)
+}
+
+// stream asks for an event stream by GET, from lastID on where that is not "".
+func (l *httpLink) stream(ctx context.Context, lastID string) (*http.Response, error) {
 	req, err := l.request(ctx, http.MethodGet, nil)
 	if err != nil {
 		return nil, err
 	}
 	req.Header["Accept"] = acceptEvents
-	req.Header[headerLastID] = []string{lastID}
-	resp, err := l.client.Do(req)
-	if err != nil {
-		return nil, fault(Lost, nil, "the event stream ended before the answer and could not be resumed")
+	if lastID != "" {
+		req.Header[headerLastID] = []string{lastID}
 	}
-	if resp.StatusCode != http.StatusOK || mediaType(resp) != "text/event-stream" {
-		_ = resp.Body.Close()
-		return nil, fault(Lost, nil, "the event stream ended before the answer; resuming it was refused with HTTP %d", resp.StatusCode)
-	}
-	return resp, nil
+	return l.client.Do(req)
+}
+
+func isStream(resp *http.Response) bool {
+	return resp.StatusCode == http.StatusOK && mediaType(resp) == "text/event-stream"
 }
 
 // sleep waits for d and says whether ctx let it.
@@ -123,51 +147,40 @@ func sleep(ctx context.Context, d time.Duration) bool {
 // listen holds the session's GET stream, on which a server sends what belongs to no call. It is a
 // convenience: a server without one loses nothing but those messages.
 func (l *httpLink) listen() {
-	lastID, wait := "", resumeWait
-	for {
+	r := reading{wait: resumeWait}
+	for idle := 0; ; idle++ {
 		opened := time.Now()
-		var more bool
-		if lastID, more = l.getStream(lastID); !more {
+		r.news = false
+		if !l.getStream(&r) {
 			return
 		}
-		if time.Since(opened) > longLived {
-			wait = resumeWait
+		if r.news || time.Since(opened) > longLived {
+			idle = 0
 		}
-		if !sleep(l.ctx, wait) {
+		if !sleep(l.conn.ctx, min(r.wait<<min(idle, 8), getWaitMax)) {
 			return
 		}
-		wait = min(2*wait, getWaitMax)
 	}
 }
 
 // getStream reads one GET stream to its end and says whether another one is worth a try.
-func (l *httpLink) getStream(lastID string) (string, bool) {
-	req, err := l.request(l.ctx, http.MethodGet, nil)
+func (l *httpLink) getStream(r *reading) bool {
+	resp, err := l.stream(l.conn.ctx, r.lastID)
 	if err != nil {
-		return lastID, false
-	}
-	req.Header["Accept"] = acceptEvents
-	if lastID != "" {
-		req.Header[headerLastID] = []string{lastID}
-	}
-	resp, err := l.client.Do(req)
-	if err != nil {
-		return lastID, l.ctx.Err() == nil
+		return true
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK || mediaType(resp) != "text/event-stream" {
-		return lastID, resp.StatusCode >= 500 || resp.StatusCode == http.StatusConflict
+	if !isStream(resp) {
+		return resp.StatusCode >= 500 || resp.StatusCode == http.StatusConflict || resp.StatusCode == http.StatusTooManyRequests
 	}
 	er := wire.NewEventReader(resp.Body, l.max)
 	defer er.Close()
 	for {
 		ev, err := er.Next()
 		if err != nil {
-			if er.LastID() != "" {
-				lastID = er.LastID()
-			}
-			return lastID, l.ctx.Err() == nil || errors.Is(err, io.EOF)
+			return true
 		}
+		r.note(ev)
 		for _, text := range messages(ev.Data) {
 			if m, err := wire.Scan(text); err == nil {
 				l.conn.dispatch(m)

@@ -3,6 +3,8 @@ package upstream
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"time"
 
 	"mcphub/wire"
 )
@@ -32,45 +34,42 @@ func (o *Offer) Capabilities() []byte { return wire.Get(o.Greeting, "capabilitie
 // Instructions is the server's text for models, "" where it has none.
 func (o *Offer) Instructions() string { return wire.String(wire.Get(o.Greeting, "instructions")) }
 
-// offer reads all of what the server offers over conn.
-func (s *Server) offerOf(ctx context.Context, conn *Conn) (*Offer, error) {
+// readOffer reads all of what the server offers over conn; timeout is for each page, limit for the bytes of all.
+func readOffer(ctx context.Context, conn *Conn, timeout time.Duration, limit int) (*Offer, error) {
 	o := &Offer{Version: conn.Version(), Greeting: conn.Greeting}
 	if wire.IsNull(wire.Get(o.Capabilities(), "tools")) {
 		return o, nil
 	}
-	var err error
-	o.Tools, o.Notes, err = s.listAll(ctx, conn, wire.ToolsList, "tools")
-	return o, err
-}
-
-// listAll reads every page of a list. A cursor that comes back ends it, since its server would go on for ever.
-func (s *Server) listAll(ctx context.Context, conn *Conn, method, member string) (items [][]byte, notes []string, err error) {
 	seen := map[string]bool{}
-	params := []byte(`{}`)
-	for range maxPages {
-		answer, err := conn.Call(ctx, &Call{Method: method, Params: params, Timeout: s.cfg.RequestTimeout})
+	call := &Call{Method: wire.ToolsList, Params: []byte(`{}`), Timeout: timeout}
+	for size := 0; len(seen) < maxPages && size < limit; {
+		answer, err := conn.Call(ctx, call)
 		if err != nil {
-			return nil, notes, err
+			return nil, err
 		}
 		if answer.Error != nil {
 			code, text := wire.ErrorOf(answer.Error)
-			if code == wire.CodeMethodNotFound {
-				return nil, append(notes, method+" is not supported by the server"), nil
+			if code != wire.CodeMethodNotFound {
+				return nil, fault(Garbled, nil, "refused tools/list (%d): %s", code, text)
 			}
-			return nil, notes, fault(Garbled, nil, "refused %s (%d): %s", method, code, text)
+			o.Notes = append(o.Notes, "tools/list is not supported by the server")
+			return o, nil
 		}
-		for item := range wire.Elements(wire.Get(answer.Result, member)) {
-			items = append(items, bytes.Clone(item))
+		size += len(answer.Result)
+		for item := range wire.Elements(wire.Get(answer.Result, "tools")) {
+			o.Tools = append(o.Tools, bytes.Clone(item))
 		}
 		cursor := wire.Get(answer.Result, "nextCursor")
-		if wire.IsNull(cursor) || wire.String(cursor) == "" {
-			return items, notes, nil
-		}
-		if seen[string(cursor)] {
-			return items, append(notes, method+" repeats the cursor "+string(cursor)+"; the list was ended there"), nil
+		switch {
+		case wire.IsNull(cursor) || wire.String(cursor) == "":
+			return o, nil
+		case seen[string(cursor)]: // its server would go on for ever
+			o.Notes = append(o.Notes, "tools/list repeats the cursor "+string(cursor)+"; the list was ended there")
+			return o, nil
 		}
 		seen[string(cursor)] = true
-		params = wire.Splice(nil, wire.Edit{Key: "cursor", Value: cursor})
+		call.Params = wire.Splice(nil, wire.Edit{Key: "cursor", Value: cursor})
 	}
-	return items, append(notes, method+" has no end; it was read for 1000 pages"), nil
+	o.Notes = append(o.Notes, fmt.Sprintf("tools/list has no end; it was read for %d pages", len(seen)))
+	return o, nil
 }

@@ -2,12 +2,17 @@ package upstream
 
 import (
 	"bytes"
+	"slices"
+	"strings"
 	"sync"
 )
 
-// ring keeps the last lines that a server printed outside the protocol, bounded in lines and bytes.
+// ring keeps the last lines that a server printed outside the protocol, bounded in lines and bytes and
+// without its secrets.
 type ring struct {
-	mu    sync.Mutex // guards lines, size and dropped
+	redact *strings.Replacer // nil: there are no secrets
+
+	mu    sync.Mutex // guards lines and size
 	lines []string
 	size  int
 }
@@ -20,18 +25,48 @@ const (
 
 // add keeps one line, cut where it is long, and drops the oldest over the bounds.
 func (r *ring) add(line []byte) {
-	line = bytes.ToValidUTF8(bytes.TrimRight(line, "\r\n"), []byte("\uFFFD"))
-	if len(line) > ringLineKept {
-		line = append(bytes.ToValidUTF8(line[:ringLineKept:ringLineKept], nil), " …"...)
+	line = bytes.TrimRight(line[:min(len(line), 2*ringLineKept)], "\r\n")
+	text := strings.ToValidUTF8(string(line), "\uFFFD")
+	if r.redact != nil {
+		text = r.redact.Replace(text)
 	}
+	text = cut(text, ringLineKept)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.lines = append(r.lines, string(line))
-	r.size += len(line)
+	r.lines = append(r.lines, text)
+	r.size += len(text)
 	for len(r.lines) > ringLines || r.size > ringBytes {
 		r.size -= len(r.lines[0])
 		r.lines = r.lines[1:]
 	}
+}
+
+// cut shortens text to max bytes and a mark.
+func cut(text string, max int) string {
+	if len(text) <= max {
+		return text
+	}
+	return strings.ToValidUTF8(text[:max], "") + " …"
+}
+
+// words is the end of what was kept, on one line and at most max bytes long. Whole lines are left out in
+// front, blank ones everywhere.
+func (r *ring) words(max int) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var kept []string
+	size := 0
+	for _, line := range slices.Backward(r.lines) {
+		if line = cut(strings.TrimSpace(line), max); line == "" {
+			continue
+		}
+		if size += len(line) + len(" | "); size > max && kept != nil {
+			break
+		}
+		kept = append(kept, line)
+	}
+	slices.Reverse(kept)
+	return strings.Join(kept, " | ")
 }
 
 // last returns up to n of the newest lines, oldest first.

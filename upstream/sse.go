@@ -3,8 +3,11 @@ package upstream
 import (
 	"bytes"
 	"context"
+	"io"
+	"net"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"mcphub/wire"
 )
@@ -15,46 +18,49 @@ type sseLink struct {
 	*endpoint
 	conn   *Conn
 	target string
-	cancel context.CancelFunc
-	read   chan struct{}
 }
 
 // dialSSE opens the stream and waits for the endpoint event.
-func dialSSE(ctx context.Context, ep *endpoint, unclaimed func(wire.Message)) (*Conn, error) {
-	streamCtx, cancel := context.WithCancel(context.Background())
-	stop := context.AfterFunc(ctx, cancel)
-	defer stop()
-	req, err := ep.request(streamCtx, http.MethodGet, ep.url, nil)
+func dialSSE(ctx context.Context, ep *endpoint, unclaimed func(*Conn, wire.Message)) (*Conn, error) {
+	conn := newConn(unclaimed)
+	l := &sseLink{endpoint: ep, conn: conn}
+	conn.link = l
+	stop := context.AfterFunc(ctx, conn.stop)
+	er, body, err := l.open()
 	if err != nil {
-		cancel()
+		conn.stop()
 		return nil, err
+	}
+	conn.tasks.Go(func() { l.readAll(er, body) })
+	if !stop() {
+		conn.Close()
+		return nil, stopped(ctx)
+	}
+	return conn, nil
+}
+
+// open asks for the stream and reads the endpoint event.
+func (l *sseLink) open() (*wire.EventReader, io.Closer, error) {
+	req, err := l.request(l.conn.ctx, http.MethodGet, l.url, nil)
+	if err != nil {
+		return nil, nil, err
 	}
 	req.Header["Accept"] = acceptEvents
-	resp, err := ep.client.Do(req)
+	resp, err := l.client.Do(req)
 	if err != nil {
-		cancel()
-		return nil, sendError(err)
+		return nil, nil, sendError(err)
 	}
-	conn := newConn(unclaimed)
-	l := &sseLink{endpoint: ep, conn: conn, cancel: cancel, read: make(chan struct{})}
-	conn.link = l
-	if resp.StatusCode != http.StatusOK || mediaType(resp) != "text/event-stream" {
-		defer cancel()
+	if !isStream(resp) {
 		defer resp.Body.Close()
-		return nil, ep.statusError(resp, readError(resp))
+		return nil, nil, l.statusError(resp, readError(resp))
 	}
-	er := wire.NewEventReader(resp.Body, ep.max)
-	if l.target, err = l.awaitEndpoint(er); err == nil && !stop() {
-		err = stopped(ctx)
-	}
-	if err != nil {
+	er := wire.NewEventReader(resp.Body, l.max)
+	if l.target, err = l.awaitEndpoint(er); err != nil {
 		er.Close()
 		resp.Body.Close()
-		cancel()
-		return nil, err
+		return nil, nil, err
 	}
-	go l.readAll(er, resp)
-	return conn, nil
+	return er, resp.Body, nil
 }
 
 func (l *sseLink) awaitEndpoint(er *wire.EventReader) (string, error) {
@@ -80,20 +86,28 @@ func sameOrigin(base, ref string) (string, error) {
 	if err != nil {
 		return "", fault(Garbled, nil, "its endpoint event holds no URL")
 	}
-	if u.Scheme != b.Scheme || u.Host != b.Host {
-		return "", fault(Garbled, nil, "its endpoint is on another origin (%s://%s), which is refused", u.Scheme, u.Host)
+	if origin(u) != origin(b) {
+		return "", fault(Garbled, nil, "its endpoint is on another origin (%s), which is refused", origin(u))
 	}
 	return u.String(), nil
 }
 
-func (l *sseLink) readAll(er *wire.EventReader, resp *http.Response) {
-	defer close(l.read)
-	defer resp.Body.Close()
+// origin is the scheme, host and port of a URL (RFC 6454, section 4).
+func origin(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return u.Scheme + "://" + net.JoinHostPort(strings.ToLower(u.Hostname()), port)
+}
+
+func (l *sseLink) readAll(er *wire.EventReader, body io.Closer) {
+	defer body.Close()
 	defer er.Close()
 	for {
 		ev, err := er.Next()
 		if err != nil {
-			l.conn.fail(&Error{Kind: Lost, Text: "its event stream ended", Err: err})
+			l.conn.fail(&Error{Text: "its event stream ended", Err: err})
 			return
 		}
 		for _, text := range messages(ev.Data) {
@@ -107,36 +121,45 @@ func (l *sseLink) readAll(er *wire.EventReader, resp *http.Response) {
 	}
 }
 
+// roundTrip posts the request beside the wait for its answer: the POST may take longer than that.
 func (l *sseLink) roundTrip(ctx context.Context, x *exchange) (wire.Message, error) {
 	postCtx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	x.onExpire(cancel)
-	if err := l.post(postCtx, x.body); err != nil {
-		if over := x.over(ctx); over != nil {
-			return wire.Message{}, over
+	l.conn.tasks.Go(func() {
+		if err := l.post(postCtx, x.body); err != nil {
+			x.fail(asError(err))
 		}
-		return wire.Message{}, err
+	})
+	m, err := x.await(ctx)
+	if err == nil {
+		return m, nil
 	}
-	return l.conn.awaitAnswer(ctx, x)
+	if over := x.over(ctx); over != nil {
+		l.conn.cancel(x, over)
+		return m, over
+	}
+	return m, err
 }
 
 func (l *sseLink) post(ctx context.Context, msg []byte) error {
-	req, err := l.request(ctx, http.MethodPost, l.target, wire.OneLine(msg))
+	httpCtx, cancel, stop := l.conn.requestContext(ctx)
+	defer stop()
+	req, err := l.request(httpCtx, http.MethodPost, l.target, wire.OneLine(msg))
 	if err != nil {
+		cancel()
 		return err
 	}
 	resp, err := l.client.Do(req)
 	if err != nil {
+		cancel()
 		return sendError(err)
 	}
-	defer drain(resp.Body, func() {})
+	defer l.conn.drain(resp.Body, cancel)
 	if resp.StatusCode >= 300 {
 		return l.statusError(resp, readError(resp))
 	}
 	return nil
 }
 
-func (l *sseLink) close() {
-	l.cancel()
-	<-l.read
-}
+// close does nothing: the stream ends with the connection's context.
+func (*sseLink) close() {}

@@ -1,7 +1,6 @@
 package upstream
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -19,28 +18,34 @@ type stdioLink struct {
 	child *child
 	out   lineWriter
 	noise atomic.Int64 // lines on stdout that were no messages
-	read  chan struct{}
 }
 
 // dialStdio starts the program of cfg; nothing is sent yet.
-func dialStdio(cfg *config.Server, opt *Options, log *ring, unclaimed func(wire.Message)) (*Conn, error) {
+func dialStdio(cfg *config.Server, opt *Options, log *ring, unclaimed func(*Conn, wire.Message)) (*Conn, error) {
 	c, err := startChild(cfg, log, opt.Reaper)
 	if err != nil {
 		return nil, err
 	}
 	conn := newConn(unclaimed)
-	l := &stdioLink{conn: conn, child: c, read: make(chan struct{})}
-	l.out = lineWriter{f: c.stdin, slot: make(chan struct{}, 1), fail: conn.fail}
+	l := &stdioLink{conn: conn, child: c}
+	l.out = lineWriter{f: c.stdin, slot: make(chan struct{}, 1), stall: writeStall, tasks: &conn.tasks, broken: l.broken}
 	conn.link = l
-	go l.readAll(opt.MaxMessage)
+	conn.tasks.Go(func() { l.readAll(opt.maxMessage()) })
 	return conn, nil
 }
 
 func (l *stdioLink) roundTrip(ctx context.Context, x *exchange) (wire.Message, error) {
-	if err := l.out.write(ctx, append(x.body, '\n'), x.deadline()); err != nil {
+	if err := l.out.write(ctx, x.late, append(x.body, '\n'), x.deadline()); err != nil {
+		if !err.NotSent {
+			l.conn.cancelIfOver(ctx, x)
+		}
 		return wire.Message{}, err
 	}
-	return l.conn.awaitAnswer(ctx, x)
+	m, err := x.await(ctx)
+	if err != nil {
+		l.conn.cancelIfOver(ctx, x)
+	}
+	return m, err
 }
 
 func (l *stdioLink) post(ctx context.Context, msg []byte) error {
@@ -48,17 +53,29 @@ func (l *stdioLink) post(ctx context.Context, msg []byte) error {
 	if !ok {
 		deadline = time.Now().Add(replyTimeout)
 	}
-	return l.out.write(ctx, slices.Concat(wire.OneLine(msg), []byte{'\n'}), deadline)
+	if err := l.out.write(ctx, nil, slices.Concat(wire.OneLine(msg), []byte{'\n'}), deadline); err != nil {
+		return err
+	}
+	return nil
 }
 
-func (l *stdioLink) close() {
-	l.child.end()
-	<-l.read
+// broken ends the connection to a child that takes no more input, and says why: mostly the child is ending.
+func (l *stdioLink) broken(err error) *Error {
+	if l.child.goneWithin(inputGrace) {
+		l.conn.fail(l.child.reason())
+	} else {
+		l.conn.fail(fault(Lost, err, "the program closed its input"))
+	}
+	return l.conn.err
 }
+
+// inputGrace is how long a child that has closed its input may take to end.
+const inputGrace = 500 * time.Millisecond
+
+func (l *stdioLink) close() { l.child.end() }
 
 // readAll takes the child's messages until its stdout ends.
 func (l *stdioLink) readAll(maxMessage int) {
-	defer close(l.read)
 	defer l.child.stdout.Close()
 	lines := wire.NewLineReader(l.child.stdout, maxMessage)
 	for {
@@ -77,48 +94,24 @@ func (l *stdioLink) readAll(maxMessage int) {
 }
 
 func (l *stdioLink) take(line []byte) {
-	line = wire.TrimBOM(line)
-	if msgs, ok := wire.Batch(line); ok {
-		for _, msg := range msgs {
-			l.take(msg)
+	for _, text := range messages(wire.TrimBOM(line)) {
+		m, err := wire.Scan(text)
+		if err != nil {
+			l.noise.Add(1)
+			l.child.log.add(append([]byte("stdout: "), text...))
+			continue
 		}
-		return
+		l.conn.dispatch(m)
 	}
-	m, err := wire.Scan(line)
-	if err != nil {
-		l.noise.Add(1)
-		l.child.log.add(append([]byte("stdout: "), line...))
-		return
-	}
-	l.conn.dispatch(m)
 }
 
 // tooLong fails the one call that an overlong line answers, where its id can be made out at either
 // end of the line; the others go on.
 func (l *stdioLink) tooLong(long *wire.LongLine, limit int) {
-	text := fmt.Sprintf("a message of %d bytes is over limits.maxMessageBytes (%d): raise it, or ask for less", long.Bytes, limit)
-	l.child.log.add([]byte("mcphub: " + text))
-	for _, end := range [][]byte{long.Tail, long.Head} {
-		if x := l.conn.find(looseID(end)); x != nil {
-			e := &wire.Error{Code: wire.CodeInternal, Message: text}
-			x.deliver(wire.Message{ID: x.rawID, Error: e.Raw()})
-			return
-		}
+	l.child.log.add(fmt.Appendf(nil, "mcphub: skipped a message of %d bytes, over limits.maxMessageBytes (%d)", long.Bytes, limit))
+	if x := l.conn.find(looseID(long.Head, long.Tail)); x != nil {
+		x.fail(tooLarge(limit))
 	}
-}
-
-// looseID finds what follows the last "id": in a piece of a message.
-func looseID(piece []byte) []byte {
-	i := bytes.LastIndex(piece, []byte(`"id":`))
-	if i < 0 {
-		return nil
-	}
-	rest := bytes.TrimLeft(piece[i+len(`"id":`):], ` "`)
-	end := bytes.IndexFunc(rest, func(r rune) bool { return r < '0' || r > '9' })
-	if end < 0 {
-		return nil
-	}
-	return rest[:end]
 }
 
 // ended says why the stream ended: because the child did, or because it closed its stdout and so

@@ -1,0 +1,267 @@
+package upstream
+
+import (
+	"bytes"
+	"context"
+	"strconv"
+	"sync"
+	"time"
+
+	"mcphub/wire"
+)
+
+// exchange is a call in flight.
+type exchange struct {
+	conn    *Conn
+	call    *Call
+	id      int64
+	rawID   []byte // of digits
+	digits  [20]byte
+	body    []byte // the request as it is sent
+	token   []byte // the caller's own progress token, raw; nil for none
+	started time.Time
+	timer   *time.Timer   // nil without a deadline
+	late    chan struct{} // closed when the deadline has passed
+	wake    chan struct{} // holds a token when there is news
+
+	mu      sync.Mutex // guards queue, pumping, lost, expired and abort
+	queue   []wire.Message
+	pumping bool
+	lost    *Error // why no answer will come
+	expired bool
+	abort   func() // called when the deadline passes
+
+	turn   sync.Mutex // held by whoever hands a message to the sink; guards closed
+	closed bool
+}
+
+// queueLimit bounds what may wait for the caller to take it; an answer is never dropped.
+const queueLimit = 1024
+
+// deliver hands over a message that came outside of the call's own stream.
+func (x *exchange) deliver(m wire.Message) {
+	x.mu.Lock()
+	if len(x.queue) < queueLimit || m.IsResponse() {
+		x.queue = append(x.queue, m)
+	}
+	x.mu.Unlock()
+	x.poke()
+	if x.conn.pumps {
+		x.pump()
+	}
+}
+
+// fail ends the wait for an answer that cannot come.
+func (x *exchange) fail(why *Error) {
+	x.mu.Lock()
+	x.lost = why
+	x.mu.Unlock()
+	x.poke()
+}
+
+func (x *exchange) poke() {
+	select {
+	case x.wake <- struct{}{}:
+	default:
+	}
+}
+
+// take returns what was delivered since it was last called.
+func (x *exchange) take() ([]wire.Message, *Error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	queue := x.queue
+	x.queue = nil
+	return queue, x.lost
+}
+
+// await handles delivered messages until the answer is among them or the call or connection ends.
+func (x *exchange) await(ctx context.Context) (wire.Message, error) {
+	ended := false
+	for {
+		queue, lost := x.take()
+		for _, m := range queue {
+			if m.IsResponse() {
+				return m, nil
+			}
+			x.handle(m)
+		}
+		switch {
+		case lost != nil:
+			return wire.Message{}, lost
+		case ended:
+			return wire.Message{}, x.conn.err
+		}
+		select {
+		case <-x.wake:
+		case <-ctx.Done():
+			return wire.Message{}, stopped(ctx)
+		case <-x.late:
+			return wire.Message{}, x.over(ctx)
+		case <-x.conn.done:
+			ended = true // what came before the end may still be in the queue
+		}
+	}
+}
+
+// pump hands delivered messages to the sink, for as long as there are any.
+func (x *exchange) pump() {
+	x.mu.Lock()
+	start := !x.pumping
+	x.pumping = true
+	x.mu.Unlock()
+	if !start {
+		return
+	}
+	x.conn.tasks.Go(func() {
+		for {
+			x.mu.Lock()
+			queue := x.queue
+			x.queue, x.pumping = nil, len(queue) > 0
+			x.mu.Unlock()
+			if len(queue) == 0 {
+				return
+			}
+			for _, m := range queue {
+				x.handle(m)
+			}
+		}
+	})
+}
+
+// close waits for a message that the sink is taking, and lets it have no more.
+func (x *exchange) close() {
+	x.turn.Lock()
+	defer x.turn.Unlock()
+	x.closed = true
+}
+
+// handle takes one message that belongs to the call.
+func (x *exchange) handle(m wire.Message) {
+	if x.conn.answerLocally(m) {
+		return
+	}
+	x.turn.Lock()
+	defer x.turn.Unlock()
+	sink := x.call.Sink
+	if x.closed {
+		sink = nil
+	}
+	if m.Method == wire.Progress {
+		x.extend()
+		if x.token == nil {
+			return // nobody asked
+		}
+		params := wire.Splice(m.Params, wire.Edit{Key: "progressToken", Value: x.token})
+		m.Params, m.Raw = params, wire.AppendNotification(nil, m.Method, params)
+	}
+	switch {
+	case m.IsRequest() && (sink == nil || !sink.Ask(m)):
+		x.conn.refuse(m)
+	case m.IsNotification() && sink != nil:
+		sink.Notice(m)
+	}
+}
+
+// expire ends the call because its deadline has passed.
+func (x *exchange) expire() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.expired {
+		return
+	}
+	x.expired = true
+	close(x.late)
+	if x.abort != nil {
+		x.abort()
+	}
+}
+
+// onExpire has f called when the deadline passes, at once where it has.
+func (x *exchange) onExpire(f func()) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.abort = f
+	if x.expired {
+		f()
+	}
+}
+
+// over says why nobody waits for the answer any more, nil while somebody does.
+func (x *exchange) over(ctx context.Context) *Error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.expired {
+		return &Error{Kind: Timeout, Text: "no answer in time", Err: errNoTime}
+	}
+	if ctx.Err() != nil {
+		return stopped(ctx)
+	}
+	return nil
+}
+
+// extend starts the deadline anew, never past the call's maximum.
+func (x *exchange) extend() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.timer == nil || x.expired {
+		return
+	}
+	d := x.call.Timeout
+	if x.call.Max > 0 {
+		d = min(d, x.call.Max-time.Since(x.started))
+	}
+	if d > 0 {
+		x.timer.Reset(d)
+	}
+}
+
+// deadline is when the caller stops waiting unless progress comes.
+func (x *exchange) deadline() time.Time {
+	if x.call.Timeout == 0 {
+		return x.started.Add(writeStall)
+	}
+	return x.started.Add(x.call.Timeout)
+}
+
+// prepare writes the request as this server gets it: the hub's id, the hub's progress token, and the
+// _meta of the connection's era.
+func (x *exchange) prepare() {
+	x.rawID = strconv.AppendInt(x.digits[:0], x.id, 10)
+	params := x.call.Params
+	meta := wire.Get(params, "_meta")
+	edits := x.conn.metaEdits(meta, x.call)
+	if x.token = wire.Get(meta, "progressToken"); x.token != nil {
+		edits = append(edits, wire.Edit{Key: "progressToken", Value: x.rawID})
+	}
+	if len(edits) > 0 {
+		params = wire.Splice(params, wire.Edit{Key: "_meta", Value: wire.Splice(meta, edits...)})
+	}
+	// The writer of lines puts an end of line into the spare room.
+	x.body = wire.AppendRequest(make([]byte, 0, len(params)+len(x.call.Method)+64), x.rawID, x.call.Method, wire.OneLine(params))
+}
+
+var modernKeys = []string{wire.MetaVersion, wire.MetaClientInfo, wire.MetaCapabilities, wire.MetaLogLevel}
+
+// metaEdits changes _meta from the client's era to the connection's: a session server must not see the
+// keys of the stateless era, and a stateless server needs them on every request.
+func (c *Conn) metaEdits(meta []byte, call *Call) []wire.Edit {
+	if c.Modern() {
+		if call.AsIs && meta != nil {
+			return nil
+		}
+		return []wire.Edit{
+			{Key: wire.MetaVersion, Value: wire.Quote(c.Version())},
+			{Key: wire.MetaClientInfo, Value: clientInfo},
+			{Key: wire.MetaCapabilities, Value: []byte("{}")},
+		}
+	}
+	if !bytes.Contains(meta, []byte("io.modelcontextprotocol/")) {
+		return nil
+	}
+	var edits []wire.Edit
+	for _, k := range modernKeys {
+		edits = append(edits, wire.Edit{Key: k})
+	}
+	return edits
+}

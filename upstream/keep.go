@@ -1,0 +1,256 @@
+package upstream
+
+import (
+	"context"
+	"time"
+
+	"mcphub/wire"
+)
+
+// keeper is a server's goroutine and what only that touches: it makes the shared connection when that is
+// wanted, sees it end, and keeps the offer.
+type keeper struct {
+	s       *Server
+	results chan dialed
+	offers  chan offered
+
+	waiting    []want
+	connecting bool
+	failures   int // to connect, in a row
+	retryAt    time.Time
+	lastErr    error
+	gone       <-chan struct{} // closed when the shared connection is done; nil where there is none
+
+	listing  bool
+	stale    bool             // the list may have changed since it was last asked for
+	unlisted int              // times in a row that it could not be read
+	pause    <-chan time.Time // it is not asked for before this fires; nil: it may be now
+}
+
+// want is a caller that waits for the shared connection.
+type want struct{ reply chan dialed }
+
+type dialed struct {
+	conn *Conn
+	err  error
+}
+
+type offered struct {
+	conn  *Conn
+	offer *Offer
+	err   error
+}
+
+// listPause is the least time between two readings of a list that is said to change.
+const listPause = 500 * time.Millisecond
+
+func (k *keeper) run() {
+	defer close(k.s.ended)
+	for {
+		select {
+		case w := <-k.s.wants:
+			k.wanted(w)
+		case d := <-k.results:
+			k.connected(d)
+		case <-k.gone:
+			k.disconnected()
+		case <-k.s.stale:
+			k.stale = true
+			k.list()
+		case <-k.pause:
+			k.pause = nil
+			k.list()
+		case got := <-k.offers:
+			k.listed(got)
+		case <-k.s.ctx.Done():
+			for _, w := range k.waiting {
+				w.reply <- dialed{err: shutDown()}
+			}
+			return
+		}
+	}
+}
+
+func shutDown() *Error { return &Error{Kind: Removed, Text: "is shut down", NotSent: true} }
+
+// prefetch gets the first offer, trying again for as long as it takes.
+func (k *keeper) prefetch() {
+	s := k.s
+	for n := 1; s.offer.Load() == nil; n++ {
+		if !s.opt.takeStart(s.ctx) {
+			return
+		}
+		_, err := s.acquire(s.ctx)
+		if err == nil {
+			select {
+			case <-s.first:
+			case <-s.ctx.Done():
+			}
+		}
+		s.opt.freeStart()
+		if s.offer.Load() != nil || !sleep(s.ctx, backoff(n)) {
+			return
+		}
+	}
+}
+
+// takeStart waits for the right to connect in the background; freeStart gives it back.
+func (o *Options) takeStart(ctx context.Context) bool {
+	if o.Starts == nil {
+		return true
+	}
+	select {
+	case o.Starts <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (o *Options) freeStart() {
+	if o.Starts != nil {
+		<-o.Starts
+	}
+}
+
+func (k *keeper) wanted(w want) {
+	s := k.s
+	if c := s.conn.Load(); c != nil && c.Err() == nil {
+		w.reply <- dialed{conn: c}
+		return
+	}
+	if k.gone != nil {
+		k.disconnected()
+	}
+	if !k.connecting && time.Now().Before(k.retryAt) {
+		w.reply <- dialed{err: k.lastErr}
+		return
+	}
+	k.waiting = append(k.waiting, w)
+	if k.connecting {
+		return
+	}
+	k.connecting = true
+	s.setStatus(StateConnecting, "")
+	s.tasks.Go(func() {
+		conn, err := s.dial.shared(s.ctx, s.unclaimed)
+		select {
+		case k.results <- dialed{conn, err}:
+		case <-s.ctx.Done():
+			if conn != nil {
+				conn.Close()
+			}
+		}
+	})
+}
+
+func (k *keeper) connected(d dialed) {
+	s := k.s
+	k.connecting = false
+	if d.err != nil {
+		e := s.dial.named(d.err)
+		d.err = e
+		k.failures++
+		k.lastErr, k.retryAt = e, time.Now().Add(max(backoff(k.failures), e.RetryAfter))
+		state := StateDegraded
+		if e.Kind == NeedsAuth {
+			state = StateNeedsAuth
+		}
+		s.setStatus(state, e.Text)
+		s.settled()
+	} else {
+		k.failures, k.retryAt = 0, time.Time{}
+		k.gone = d.conn.Done()
+		s.conn.Store(d.conn)
+		s.setStatus(StateReady, "")
+		k.watch(d.conn)
+		k.stale, k.pause = true, nil
+		k.list()
+	}
+	for _, w := range k.waiting {
+		w.reply <- d
+	}
+	k.waiting = nil
+}
+
+func (k *keeper) disconnected() {
+	s := k.s
+	conn := s.conn.Swap(nil)
+	k.gone = nil
+	s.tasks.Go(func() { conn.retire(s.ctx) })
+	s.setStatus(StateIdle, s.dial.named(conn.Err()).Text+"; the next call reconnects")
+}
+
+// list reads the server's offer where it may have changed and enough time has passed.
+func (k *keeper) list() {
+	s := k.s
+	conn := s.conn.Load()
+	if conn == nil || k.listing || !k.stale || k.pause != nil {
+		return
+	}
+	k.listing, k.stale = true, false
+	s.tasks.Go(func() {
+		offer, err := readOffer(s.ctx, conn, s.cfg.RequestTimeout, s.opt.maxMessage())
+		select {
+		case k.offers <- offered{conn, offer, err}:
+		case <-s.ctx.Done():
+		}
+	})
+}
+
+func (k *keeper) listed(got offered) {
+	s := k.s
+	k.listing = false
+	current := s.conn.Load() == got.conn
+	switch {
+	case got.err == nil:
+		k.unlisted, k.pause = 0, time.After(listPause)
+		s.offer.Store(got.offer)
+		if current {
+			s.setStatus(StateReady, "")
+		}
+		s.changed()
+	case current:
+		k.unlisted++
+		k.stale, k.pause = true, time.After(backoff(k.unlisted))
+		s.setStatus(StateDegraded, "connected, but its tools cannot be listed: "+s.dial.named(got.err).Text)
+	}
+	s.settled()
+	k.list()
+}
+
+// watch keeps a subscription to a stateless server's list changes.
+func (k *keeper) watch(conn *Conn) {
+	if !conn.Modern() || string(wire.Path(conn.Greeting, "capabilities", "tools", "listChanged")) != "true" {
+		return
+	}
+	s := k.s
+	unclaimed := func(m wire.Message) { s.unclaimed(conn, m) }
+	s.tasks.Go(func() {
+		for n := 1; ; n++ {
+			asked := time.Now()
+			answer, _ := conn.Call(s.ctx, &Call{
+				Method: wire.Listen, Params: []byte(`{"notifications":{"toolsListChanged":true}}`), Sink: notices(unclaimed),
+			})
+			if time.Since(asked) > longLived {
+				n = 1
+			}
+			if answer.Error != nil || conn.Err() != nil || !sleep(s.ctx, backoff(n)) {
+				return
+			}
+			unclaimed(wire.Message{Method: wire.ToolsChanged}) // one may have been missed
+		}
+	})
+}
+
+// notices is a sink for a call of the hub's own.
+type notices func(wire.Message)
+
+// Notice passes a notification on.
+func (n notices) Notice(m wire.Message) { n(m) }
+
+// Ask refuses.
+func (notices) Ask(wire.Message) bool { return false }
+
+// Prime does nothing: the hub's own subscription is opened anew.
+func (notices) Prime(time.Duration) {}
