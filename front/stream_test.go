@@ -141,7 +141,7 @@ func TestListChanged(t *testing.T) {
 		`{"jsonrpc":"2.0","id":"sub","method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true,"promptsListChanged":true},`+modernMeta+`}}`,
 		"Mcp-Protocol-Version", wire.V20260728, "Mcp-Method", wire.Listen))
 	ack, _ := listen.next()
-	if ack.Method != wire.Acknowledged || string(wire.Get(ack.Params, "notifications")) != `{"toolsListChanged":true}` {
+	if ack.Method != wire.Acknowledged || string(wire.Get(ack.Params, "notifications")) != `{"toolsListChanged":true,"promptsListChanged":true}` {
 		t.Fatalf("acknowledged with %s", ack.Raw)
 	}
 	r.post("/mcp", call("1", "mcp_up_grow", `{"name":"fresh"}`))

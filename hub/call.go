@@ -3,7 +3,6 @@ package hub
 import (
 	"context"
 	"strings"
-	"time"
 
 	"mcphub/upstream"
 	"mcphub/wire"
@@ -13,18 +12,21 @@ import (
 func (h *Hub) callTool(ctx context.Context, r *Request) Answer {
 	f, err := wire.Fields(r.Msg.Params, "name", "arguments")
 	if err != nil {
-		return failed(&wire.Error{Code: wire.CodeInvalidParams, Message: "tools/call: " + err.Error()})
+		return invalid("tools/call: " + err.Error())
 	}
 	name, args := f[0], f[1]
 	if !wire.IsString(name) {
-		return failed(&wire.Error{Code: wire.CodeInvalidParams, Message: "tools/call needs params.name"})
+		return invalid("tools/call needs params.name")
 	}
 	t := h.catalog.Load().find(name)
 	if t == nil {
 		t = h.findLate(ctx, name)
 	}
-	if t == nil {
-		return failed(h.unknownTool(wire.String(name)))
+	switch {
+	case t == nil:
+		return h.unknownTool(wire.String(name))
+	case t.builtin != nil:
+		return t.builtin(h, ctx, r, args)
 	}
 	if r.Headers != nil {
 		if err := t.checkHeaders(r.Headers, args); err != nil {
@@ -34,24 +36,11 @@ func (h *Hub) callTool(ctx context.Context, r *Request) Answer {
 	if len(t.fixed) > 0 {
 		args = wire.Splice(args, t.fixed...)
 	}
-	answer, err := t.server.Call(ctx, &upstream.Call{
-		Method: wire.ToolsCall, Timeout: t.timeout, Headers: t.mirror(args), Sink: (*callSink)(r),
+	return h.forward(ctx, r, t.server, &upstream.Call{
+		Method: wire.ToolsCall, Timeout: t.timeout, Headers: t.mirror(args),
 		Params: wire.Splice(r.Msg.Params, wire.Edit{Key: "name", Value: t.quoted}, wire.Edit{Key: "arguments", Value: args}),
 	})
-	if err != nil {
-		return failure(err)
-	}
-	return h.translate(Answer(answer), r.Client.Version, t.server)
 }
-
-// callSink passes on what a server sends on the shared connection for one call.
-type callSink Request
-
-func (s *callSink) Notice(m wire.Message)     { (*Request)(s).send(m.Raw) }
-func (s *callSink) Prime(retry time.Duration) { (*Request)(s).prime(retry) }
-
-// Ask refuses: the hub declares no capabilities on a connection that many clients share.
-func (s *callSink) Ask(wire.Message) bool { return false }
 
 // findLate looks a published name up once the servers that could have it are known.
 func (h *Hub) findLate(ctx context.Context, quoted []byte) *tool {
@@ -73,7 +62,7 @@ func (h *Hub) couldBe(s *upstream.Server, name string) bool {
 }
 
 // unknownTool says why a name cannot be called, where the hub knows.
-func (h *Hub) unknownTool(name string) *wire.Error {
+func (h *Hub) unknownTool(name string) Answer {
 	text := "unknown tool " + name
 	for _, s := range h.servers {
 		if s.Offer() == nil && !s.Config().BareNames && h.couldBe(s, name) {
@@ -82,22 +71,98 @@ func (h *Hub) unknownTool(name string) *wire.Error {
 			if st.Reason != "" {
 				text += ": " + st.Reason
 			}
-			return &wire.Error{Code: wire.CodeInvalidParams, Message: text}
+			return invalid(text)
 		}
 	}
-	return &wire.Error{Code: wire.CodeInvalidParams, Message: text + "; tools/list has the names"}
+	return invalid(text + "; tools/list has the names")
 }
 
-// resultMarks are the result members that the stateless era adds.
+// getPrompt routes a prompts/get by the published name.
+func (h *Hub) getPrompt(ctx context.Context, r *Request) Answer {
+	name := wire.String(wire.Get(r.Msg.Params, "name"))
+	if name == inlineName {
+		return h.inline(ctx, r)
+	}
+	at, ok := h.current().prompts[name]
+	if !ok {
+		return notPrompt(name)
+	}
+	return h.forward(ctx, r, at.server, &upstream.Call{
+		Method: r.Msg.Method, Params: wire.Splice(r.Msg.Params, wire.Edit{Key: "name", Value: wire.Quote(at.own)}),
+	})
+}
+
+// readResource routes a resources/read by the URI.
+func (h *Hub) readResource(ctx context.Context, r *Request) Answer {
+	uri := wire.String(wire.Get(r.Msg.Params, "uri"))
+	at, ok := h.locate(uri)
+	if !ok {
+		return h.notFound(uri, r.modern())
+	}
+	answer := h.forward(ctx, r, at.server, &upstream.Call{
+		Method: r.Msg.Method, Params: wire.Splice(r.Msg.Params, wire.Edit{Key: "uri", Value: wire.Quote(at.own)}),
+	})
+	return cacheable(answer, r.Msg.Method, r.modern())
+}
+
+// complete routes a completion/complete by what it completes.
+func (h *Hub) complete(ctx context.Context, r *Request) Answer {
+	ref := wire.Get(r.Msg.Params, "ref")
+	c := h.current()
+	var at route
+	var known bool
+	switch wire.String(wire.Get(ref, "type")) {
+	case "ref/prompt":
+		name := wire.String(wire.Get(ref, "name"))
+		if name == inlineName {
+			return h.completeInline(ctx, r)
+		}
+		if at, known = c.prompts[name]; known {
+			ref = wire.Splice(ref, wire.Edit{Key: "name", Value: wire.Quote(at.own)})
+		}
+	case "ref/resource":
+		uri := wire.String(wire.Get(ref, "uri"))
+		for _, t := range c.templates {
+			if t.published == uri {
+				at, known = t.route, true
+			}
+		}
+		if !known {
+			at, known = c.resources[uri]
+		}
+		ref = wire.Splice(ref, wire.Edit{Key: "uri", Value: wire.Quote(at.own)})
+	}
+	switch {
+	case !known:
+		return invalid("completion/complete: its ref names nothing that is published")
+	case at.server.Offer() == nil || !at.server.Offer().Has("completions"):
+		return h.finishOwn(r, []byte(`{"completion":{"values":[]}}`))
+	}
+	return h.forward(ctx, r, at.server, &upstream.Call{
+		Method: r.Msg.Method, Params: wire.Splice(r.Msg.Params, wire.Edit{Key: "ref", Value: ref}),
+	})
+}
+
+// finishOwn gives a result of the hub's own what the client's era wants in it.
+func (h *Hub) finishOwn(r *Request, result []byte) Answer {
+	if !r.modern() {
+		return Answer{Result: result}
+	}
+	return Answer{Result: wire.Splice(result, wire.Edit{Key: "resultType", Value: resultMarks}, wire.Edit{Key: "_meta", Value: h.ownMeta()})}
+}
+
+// resultMarks is the resultType of a result that is whole.
 var resultMarks = []byte(`"complete"`)
 
-// translate fits a result to the client's era. A server's own name never poses as the hub's.
-func (h *Hub) translate(a Answer, version string, s *upstream.Server) Answer {
+// translate fits a result to the client's era and view. A server's own name never poses as the hub's.
+func (h *Hub) translate(a Answer, r *Request, s *upstream.Server) Answer {
 	offer := s.Offer()
 	if a.Result == nil || offer == nil {
 		return a
 	}
-	fromModern, toModern := wire.Modern(offer.Version), wire.Modern(version)
+	a.Result = h.catalog.Load().republish(s, a.Result)
+	h.noteTask(r, s, a.Result)
+	fromModern, toModern := wire.Modern(offer.Version), r.modern()
 	if !fromModern && !toModern {
 		return a
 	}
@@ -106,10 +171,6 @@ func (h *Hub) translate(a Answer, version string, s *upstream.Server) Answer {
 		return failed(&wire.Error{Code: wire.CodeInternal, Message: "server " + s.Name() + ": its result is ambiguous: " + err.Error()})
 	}
 	kind, meta := f[0], f[1]
-	if !toModern && wire.String(kind) == "input_required" {
-		return failed(&wire.Error{Code: wire.CodeInternal, Message: "server " + s.Name() +
-			" asks for input in a way that your protocol version " + version + " does not have: connect with 2026-07-28"})
-	}
 	var edits []wire.Edit
 	if toModern {
 		if kind == nil {

@@ -1,8 +1,6 @@
 package hub
 
 import (
-	"bytes"
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,62 +10,79 @@ import (
 	"mcphub/wire"
 )
 
+// route says whose something is and what its owner calls it.
+type route struct {
+	server *upstream.Server
+	own    string
+}
+
 // catalog is everything that is published at one moment. It is never changed once it is in use.
 type catalog struct {
-	change  int64   // of the hub's count, when it was built
-	tools   []*tool // in the order of the list
-	byName  map[string]*tool
-	session []byte              // the result of tools/list for session clients
-	modern  []byte              // and for stateless ones
-	notes   map[string][]string // by server: what was dropped, repaired or renamed
+	change    int64 // of the hub's count, when it was built
+	tools     []*tool
+	byName    map[string]*tool
+	prompts   map[string]route    // by published name
+	resources map[string]route    // by published URI
+	templates []template          // the most specific first
+	moved     map[route]string    // published URIs that are not their servers' own
+	lists     map[string]*listing // by method
+	notes     map[string][]string // by server: what was dropped, repaired or renamed
+}
+
+// listed are the methods whose lists the catalog has, with the notification of their changes.
+var listed = []struct{ method, changed string }{
+	{wire.ToolsList, wire.ToolsChanged}, {wire.PromptsList, wire.PromptsChanged},
+	{wire.ResourcesList, wire.ResourcesChanged}, {wire.ResourceTemplates, wire.ResourcesChanged},
 }
 
 // build merges the servers' offers. Order follows the configuration, then each server's own list.
 func build(set *config.Settings, servers []*upstream.Server, serverInfo []byte) *catalog {
-	c := &catalog{byName: map[string]*tool{}, notes: map[string][]string{}}
+	c := &catalog{
+		byName: map[string]*tool{}, prompts: map[string]route{}, resources: map[string]route{},
+		moved: map[route]string{}, lists: map[string]*listing{}, notes: map[string][]string{},
+	}
+	var resources, templates []item
+	var prompts []*prompt
+	ttl := map[string]int64{}
 	for _, s := range servers {
-		if offer := s.Offer(); offer != nil {
-			c.notes[s.Name()] = append(c.notes[s.Name()], offer.Notes...)
-			c.add(s, offer)
+		offer := s.Offer()
+		if offer == nil {
+			continue
+		}
+		c.notes[s.Name()] = append(c.notes[s.Name()], offer.Notes...)
+		c.addTools(s, offer)
+		prompts = append(prompts, c.readPrompts(s, offer)...)
+		resources = append(resources, c.readResources(s, offer)...)
+		templates = append(templates, c.readTemplates(s, offer)...)
+		for _, l := range listed {
+			if known, ok := ttl[l.method]; !ok || offer.TTL[l.method] < known {
+				ttl[l.method] = offer.TTL[l.method]
+			}
 		}
 	}
-	c.name(set)
+	c.nameTools(set)
+	tools := make([]item, 0, len(c.tools))
 	for _, t := range c.tools {
 		c.byName[t.name] = t
+		tools = append(tools, item{t.name, t.raw})
 	}
-	c.session = appendList(nil, c.tools, nil)
-	c.modern = appendList(nil, c.tools, modernListMembers(serverInfo))
+	for _, t := range builtins(len(resources)+len(templates) > 0) {
+		c.byName[t.name] = t
+		tools = append(tools, item{t.name, t.raw})
+	}
+	c.lists[wire.ToolsList] = newListing("tools", tools, ttl[wire.ToolsList], serverInfo)
+	c.lists[wire.PromptsList] = newListing("prompts", c.namePrompts(set, prompts), ttl[wire.PromptsList], serverInfo)
+	c.lists[wire.ResourcesList] = newListing("resources", resources, ttl[wire.ResourcesList], serverInfo)
+	c.lists[wire.ResourceTemplates] = newListing("resourceTemplates", templates, ttl[wire.ResourceTemplates], serverInfo)
 	return c
-}
-
-// modernListMembers are the members that the stateless era adds to a list that the hub makes.
-func modernListMembers(serverInfo []byte) []byte {
-	out := []byte(`,"resultType":"complete","ttlMs":0,"cacheScope":"private","_meta":`)
-	return append(out, metaOf(serverInfo)...)
-}
-
-// appendList writes the result of a tools/list with more members behind the tools.
-func appendList(out []byte, tools []*tool, more []byte) []byte {
-	size := len(more) + 16
-	for _, t := range tools {
-		size += len(t.raw) + 1
-	}
-	out = append(slices.Grow(out, size), `{"tools":[`...)
-	for i, t := range tools {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, t.raw...)
-	}
-	return append(append(append(out, ']'), more...), '}')
 }
 
 func (c *catalog) note(server, format string, args ...any) {
 	c.notes[server] = append(c.notes[server], fmt.Sprintf(format, args...))
 }
 
-// add takes the tools of one server that its entry lets through.
-func (c *catalog) add(s *upstream.Server, offer *upstream.Offer) {
+// addTools takes the tools of one server that its entry lets through.
+func (c *catalog) addTools(s *upstream.Server, offer *upstream.Offer) {
 	cfg := s.Config()
 	seen := map[string]bool{}
 	for _, raw := range offer.Tools {
@@ -94,36 +109,31 @@ func (c *catalog) add(s *upstream.Server, offer *upstream.Offer) {
 	}
 }
 
-// name gives every tool its published name. Where two would be equal, both get a suffix; a bare name
-// gives way to an earlier server's by taking its prefix back.
-func (c *catalog) name(set *config.Settings) {
+// nameTools gives every tool its published name. Where two would be equal, both get a suffix; a bare
+// name gives way to an earlier server's by taking its prefix back.
+func (c *catalog) nameTools(set *config.Settings) {
 	holders := map[string][]*tool{}
 	for _, t := range c.tools {
-		name := publish(set, t.server.Name(), t.part(), t.server.Config().BareNames)
-		if first := holders[name]; t.server.Config().BareNames && len(first) > 0 && first[0].server != t.server {
+		bare := t.server.Config().BareNames
+		name := publish(set, t.server.Name(), t.part(), bare)
+		if first := holders[name]; bare && len(first) > 0 && first[0].server != t.server {
 			c.note(t.server.Name(), "tool %q keeps its prefix: server %q already publishes %q", t.own, first[0].server.Name(), name)
 			name = publish(set, t.server.Name(), t.part(), false)
 		}
 		holders[name] = append(holders[name], t)
 	}
 	for name, tools := range holders {
-		for _, t := range tools {
-			if len(tools) > 1 {
-				other := tools[0]
-				if other == t {
-					other = tools[1]
-				}
-				c.note(t.server.Name(), "tool %q and tool %q of server %q would both be %q; both have a suffix", t.own, other.own, other.server.Name(), name)
-				t.rename(suffixed(set, name, t.server.Name(), t.own))
+		for i, t := range tools {
+			if len(tools) == 1 {
+				t.rename(name)
 				continue
 			}
-			t.rename(name)
+			other := tools[(i+1)%len(tools)]
+			c.note(t.server.Name(), "tool %q and tool %q of server %q would both be %q; both have a suffix", t.own, other.own, other.server.Name(), name)
+			t.rename(suffixed(set, name, t.server.Name(), t.own))
 		}
 	}
 }
-
-// part is the tool's part of its published name.
-func (t *tool) part() string { return cmp.Or(t.server.Config().Tools[t.own].Name, t.own) }
 
 // find looks a tool up by its published name, a raw JSON string. Published names need no escapes.
 func (c *catalog) find(quoted []byte) *tool {
@@ -131,16 +141,4 @@ func (c *catalog) find(quoted []byte) *tool {
 		return t
 	}
 	return c.byName[wire.String(quoted)]
-}
-
-// sameList says whether two catalogs look alike to clients.
-func (c *catalog) sameList(o *catalog) bool { return bytes.Equal(c.session, o.session) }
-
-// page is the tools from number from on, at most n; n 0 means all. next is the number to go on from, 0 at the end.
-func (c *catalog) page(from, n int) (tools []*tool, next int) {
-	to := len(c.tools)
-	if n > 0 && from+n < to {
-		to, next = from+n, from+n
-	}
-	return c.tools[from:to], next
 }

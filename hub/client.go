@@ -2,7 +2,10 @@ package hub
 
 import (
 	"context"
+	"errors"
+	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"mcphub/upstream"
@@ -14,10 +17,19 @@ type Client struct {
 	Server  string // the one server it is relayed to; "" for the merged view
 	Version string // protocol version; "" before initialize and for requests of no version at all
 
+	// Params is the raw params of the session's initialize, nil without a session.
+	Params []byte
 	// Push sends a message outside of any request. It must not block. nil: the client cannot be reached.
 	Push func(msg []byte)
 
-	own *ownConn // relayed sessions only
+	own    *ownConn // relayed sessions only
+	lastID atomic.Int64
+
+	mu    sync.Mutex // guards the rest
+	level string     // of log messages, "" before logging/setLevel
+	asked map[string]chan wire.Message
+	subs  map[string]route // subscribed resources by published URI
+	conns map[*upstream.Server]*ownConn
 }
 
 // Request is one request of a client.
@@ -52,12 +64,27 @@ func (r *Request) prime(retry time.Duration) {
 	}
 }
 
+// modern says whether the request is of the stateless era.
+func (r *Request) modern() bool { return wire.Modern(r.Client.Version) }
+
+// capabilities is what the request's client says that it can do.
+func (r *Request) capabilities() []byte {
+	if r.modern() {
+		return wire.Path(r.Msg.Params, "_meta", wire.MetaCapabilities)
+	}
+	return wire.Get(r.Client.Params, "capabilities")
+}
+
 // Answer is either a raw result or a raw error object.
 type Answer struct {
 	Result, Error []byte
 }
 
 func failed(e *wire.Error) Answer { return Answer{Error: e.Raw()} }
+
+func invalid(text string) Answer {
+	return failed(&wire.Error{Code: wire.CodeInvalidParams, Message: text})
+}
 
 // Join registers a session, so that it hears of changes. Leave ends what Join and initialize began.
 func (h *Hub) Join(c *Client) {
@@ -66,108 +93,109 @@ func (h *Hub) Join(c *Client) {
 	h.clients[c] = struct{}{}
 }
 
-// Leave forgets a session and closes the connection that was its own.
+// Leave forgets a session and closes the connections that were its own.
 func (h *Hub) Leave(c *Client) {
 	h.mu.Lock()
 	delete(h.clients, c)
 	h.mu.Unlock()
+	h.unsubscribeAll(c)
+	h.lowerLevel()
+	c.mu.Lock()
+	conns := c.conns
+	c.conns = nil
+	c.mu.Unlock()
+	for _, own := range conns {
+		own.close()
+	}
 	if c.own != nil {
 		c.own.close()
 	}
 }
 
-// announce tells everybody who sees server, or the merged view for "", that a list has changed.
-func (h *Hub) announce(server, method string) {
-	msg := wire.AppendNotification(nil, method, nil)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for c := range h.clients {
-		if c.Server == server && c.own == nil && c.Push != nil {
-			c.Push(msg)
-		}
+// errGone is the error for a question that nobody is there to answer.
+var errGone = errors.New("the client cannot be asked")
+
+// question is a request to a client that has been sent.
+type question struct {
+	c      *Client
+	id     string
+	answer chan wire.Message
+}
+
+// ask sends a server's request to the client, on out where that is given.
+func (c *Client) ask(out Outlet, method string, params []byte) (*question, error) {
+	q := &question{c, "mcphub-" + strconv.FormatInt(c.lastID.Add(1), 10), make(chan wire.Message, 1)}
+	msg := wire.AppendRequest(nil, wire.Quote(q.id), method, params)
+	c.mu.Lock()
+	if c.asked == nil {
+		c.asked = map[string]chan wire.Message{}
 	}
-	for w := range h.watchers {
-		if w.server == server {
-			w.tell(method)
-		}
+	c.asked[q.id] = q.answer
+	c.mu.Unlock()
+	switch {
+	case out != nil:
+		out.Send(msg)
+	case c.Push != nil:
+		c.Push(msg)
+	default:
+		q.forget()
+		return nil, errGone
+	}
+	return q, nil
+}
+
+func (q *question) forget() {
+	q.c.mu.Lock()
+	delete(q.c.asked, q.id)
+	q.c.mu.Unlock()
+}
+
+// wait returns the client's answer, or what ended the wait.
+func (q *question) wait(ctx context.Context) (wire.Message, error) {
+	defer q.forget()
+	select {
+	case m := <-q.answer:
+		return m, nil
+	case <-ctx.Done():
+		return wire.Message{}, context.Cause(ctx)
 	}
 }
 
-// notice passes a server's change notification to those who are relayed over its shared connection.
-func (h *Hub) notice(s *upstream.Server, m wire.Message) {
-	switch m.Method {
-	case wire.ToolsChanged, wire.PromptsChanged, wire.ResourcesChanged:
-		h.announce(s.Name(), m.Method)
+// answered hands an answer to whoever asked, and says whether somebody did.
+func (c *Client) answered(m wire.Message) bool {
+	c.mu.Lock()
+	waiting := c.asked[wire.String(m.ID)]
+	delete(c.asked, wire.String(m.ID))
+	c.mu.Unlock()
+	if waiting != nil {
+		waiting <- m
+	}
+	return waiting != nil
+}
+
+// Respond takes a session's answer to a request that was sent to it.
+func (h *Hub) Respond(ctx context.Context, c *Client, m wire.Message) {
+	if !c.answered(m) && c.own != nil {
+		c.own.post(ctx, m.Raw)
 	}
 }
 
-// watcher is one open subscriptions/listen stream.
-type watcher struct {
-	server string
-	wants  map[string]bool // by notification method
-	news   chan string
-}
-
-// tell queues a notification; one that is waiting already need not wait twice.
-func (w *watcher) tell(method string) {
-	if !w.wants[method] {
+// Notify takes a notification of a session.
+func (h *Hub) Notify(ctx context.Context, c *Client, m wire.Message) {
+	if c.own != nil {
+		c.own.notify(ctx, m)
 		return
 	}
-	select {
-	case w.news <- method:
-	default:
+	if m.Method != wire.RootsChanged {
+		return
 	}
-}
-
-// ownConn is the connection that a relayed session has for itself.
-type ownConn struct {
-	server    *upstream.Server
-	tasks     *sync.WaitGroup // of the hub
-	params    []byte // of the client's initialize
-	unclaimed func(wire.Message)
-
-	mu     sync.Mutex // guards conn, ready and closed
-	conn   *upstream.Conn
-	ready  bool // the client has sent notifications/initialized
-	closed bool
-}
-
-// get returns the session's connection, opening it anew where the server has lost it.
-func (o *ownConn) get(ctx context.Context) (*upstream.Conn, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.closed {
-		return nil, &upstream.Error{Kind: upstream.Removed, Server: o.server.Name(), Text: "the session has ended"}
+	c.mu.Lock()
+	conns := make([]*ownConn, 0, len(c.conns))
+	for _, own := range c.conns {
+		conns = append(conns, own)
 	}
-	if o.conn != nil && o.conn.Err() == nil {
-		return o.conn, nil
-	}
-	if o.conn != nil {
-		lost := o.conn
-		o.tasks.Go(func() { o.server.Release(lost) })
-		o.conn = nil
-	}
-	conn, answer, err := o.server.Open(ctx, o.params, o.unclaimed)
-	if err != nil {
-		return nil, err
-	}
-	if answer.Error != nil {
-		_, text := wire.ErrorOf(answer.Error)
-		return nil, &upstream.Error{Kind: upstream.Unavailable, Server: o.server.Name(), Text: "refused initialize: " + text}
-	}
-	o.conn = conn
-	if o.ready {
-		err = conn.Post(ctx, wire.AppendNotification(nil, wire.Initialized, nil))
-	}
-	return conn, err
-}
-
-func (o *ownConn) close() {
-	o.mu.Lock()
-	conn := o.conn
-	o.conn, o.closed = nil, true
-	o.mu.Unlock()
-	if conn != nil {
-		o.server.Release(conn)
+	c.mu.Unlock()
+	for _, own := range conns {
+		own.post(ctx, m.Raw)
 	}
 }

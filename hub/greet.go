@@ -21,7 +21,9 @@ func (h *Hub) initialize(r *Request) Answer {
 		return failed(&wire.Error{Code: wire.CodeInvalidParams, Message: "initialize needs params.protocolVersion"})
 	}
 	version := sessionVersion(asked)
-	out := []byte(`{"protocolVersion":"` + version + `","capabilities":{"tools":{"listChanged":true}},"serverInfo":`)
+	r.Client.Params = r.Msg.Params
+	out := append([]byte(`{"protocolVersion":"`+version+`","capabilities":`), h.capabilities()...)
+	out = append(out, `,"serverInfo":`...)
 	out = append(out, h.serverInfo()...)
 	out = h.appendInstructions(out)
 	return Answer{Result: append(out, '}')}
@@ -40,10 +42,33 @@ func sessionVersion(asked string) string {
 func (h *Hub) discover() Answer {
 	out := []byte(`{"resultType":"complete","supportedVersions":["`)
 	out = append(out, strings.Join(wire.Versions, `","`)...)
-	out = append(out, `"],"capabilities":{"tools":{"listChanged":true}},"_meta":`...)
+	out = append(append(out, `"],"capabilities":`...), h.capabilities()...)
+	out = append(out, `,"_meta":`...)
 	out = append(out, h.ownMeta()...)
 	out = h.appendInstructions(out)
 	return Answer{Result: append(out, `,"ttlMs":0,"cacheScope":"private"}`...)}
+}
+
+// capabilities is what the merged view can do: what the hub does for every server, and the extensions
+// that some server has.
+func (h *Hub) capabilities() []byte {
+	out := []byte(`{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"prompts":{"listChanged":true},"completions":{},"logging":{}}`)
+	var extensions, tasks []byte
+	for _, s := range h.servers {
+		offer := s.Offer()
+		if offer == nil {
+			continue
+		}
+		for key, value := range wire.Members(wire.Get(offer.Capabilities(), "extensions")) {
+			if wire.Get(extensions, string(key)) == nil {
+				extensions = wire.Splice(extensions, wire.Edit{Key: string(key), Value: value})
+			}
+		}
+		if tasks == nil {
+			tasks = wire.Get(offer.Capabilities(), "tasks")
+		}
+	}
+	return wire.Splice(out, wire.Edit{Key: "tasks", Value: tasks}, wire.Edit{Key: "extensions", Value: extensions})
 }
 
 func (h *Hub) serverInfo() []byte {

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/rs/zerolog"
 
 	"mcphub/config"
@@ -18,6 +19,10 @@ type Options struct {
 	Log     zerolog.Logger
 	Version string           // the hub's own version, for serverInfo
 	Reaper  *upstream.Reaper // nil: children are ended by the hub itself only
+
+	// StateKey, 32 bytes, seals what stateless clients carry for the hub; hubs that share it understand
+	// each other's. nil: a key of this process alone.
+	StateKey []byte
 }
 
 // startsAtOnce bounds how many servers are connected in the background at once, so that a hub with
@@ -41,9 +46,16 @@ type Hub struct {
 	done       chan struct{}
 	tasks      sync.WaitGroup
 
-	mu       sync.Mutex // guards clients and watchers
+	sealer    *sealer
+	apartFrom sync.Map                 // servers with one connection per client
+	orphans   atomic.Int64             // questions that nobody could be found for
+	level     atomic.Pointer[string]   // of log messages that some session wants
+	tasksOf   *lru.Cache[string, task] // whose task an id is
+
+	mu       sync.Mutex // guards the rest
 	clients  map[*Client]struct{}
 	watchers map[*watcher]struct{}
+	parked   map[string]*parked
 }
 
 // New makes a hub for a checked configuration. Nothing runs before Start.
@@ -51,11 +63,12 @@ func New(cfg *config.Config, opt Options) *Hub {
 	h := &Hub{
 		opt: opt, set: &cfg.Settings, byName: map[string]*upstream.Server{},
 		dirty: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
-		clients: map[*Client]struct{}{}, watchers: map[*watcher]struct{}{},
+		clients: map[*Client]struct{}{}, watchers: map[*watcher]struct{}{}, parked: map[string]*parked{},
+		sealer: newSealer(opt.StateKey), tasksOf: newTasks(),
 	}
 	up := &upstream.Options{
 		Log: opt.Log, Version: opt.Version, MaxMessage: int(cfg.Settings.Limits.MaxMessageBytes), Reaper: opt.Reaper,
-		OnChange: func(*upstream.Server) { h.touch() }, OnNotice: h.notice, Starts: make(chan struct{}, startsAtOnce),
+		OnChange: func(*upstream.Server) { h.touch() }, OnNotice: h.notice, OnAsk: h.orphan, Starts: make(chan struct{}, startsAtOnce),
 	}
 	if cfg.Settings.Enabled {
 		for _, entry := range cfg.Servers {
@@ -129,8 +142,12 @@ func (h *Hub) rebuild() *catalog {
 	now := build(h.set, h.servers, h.serverInfo())
 	now.change = change
 	h.catalog.Store(now)
-	if !old.sameList(now) {
-		h.announce("", wire.ToolsChanged)
+	told := map[string]bool{}
+	for _, l := range listed {
+		if !told[l.changed] && !old.lists[l.method].same(now.lists[l.method]) {
+			told[l.changed] = true
+			h.announce("", l.changed)
+		}
 	}
 	return now
 }
@@ -164,6 +181,35 @@ func (h *Hub) settle(ctx context.Context) {
 	opened := time.Unix(0, h.listedFrom.Load())
 	for _, s := range h.servers {
 		h.await(ctx, s, time.Until(opened.Add(s.Config().StartupTimeout)))
+	}
+}
+
+// announce tells everybody who sees server, or the merged view for "", that a list has changed.
+func (h *Hub) announce(server, method string) {
+	msg := wire.AppendNotification(nil, method, nil)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for c := range h.clients {
+		if c.Server == server && c.own == nil && c.Push != nil {
+			c.Push(msg)
+		}
+	}
+	for w := range h.watchers {
+		if w.server == server && w.wants[method] {
+			w.tell(news{method: method})
+		}
+	}
+}
+
+// notice takes what a server tells on the connection that all share and that belongs to no call.
+func (h *Hub) notice(s *upstream.Server, m wire.Message) {
+	switch m.Method {
+	case wire.ToolsChanged, wire.PromptsChanged, wire.ResourcesChanged:
+		h.announce(s.Name(), m.Method)
+	case wire.ResourceUpdated:
+		h.updated(s, m)
+	case wire.TaskStatus:
+		h.taskNews(m)
 	}
 }
 

@@ -13,21 +13,38 @@ var listenKinds = []struct{ member, method string }{
 	{"resourcesListChanged", wire.ResourcesChanged},
 }
 
+// watcher is one open subscriptions/listen stream.
+type watcher struct {
+	server string
+	wants  map[string]bool  // by notification method
+	subs   map[string]route // resources by the URI that the client gave
+	news   chan news
+}
+
+// news is a notification for a watcher, without the subscription's id.
+type news struct {
+	method string
+	params []byte
+}
+
+// watcherQueue is how many notifications wait for a client that reads slowly; more are lost.
+const watcherQueue = 64
+
+func (w *watcher) tell(n news) {
+	select {
+	case w.news <- n:
+	default:
+	}
+}
+
 // listen holds a subscription of a stateless client until it goes or the hub ends
 // (MCP 2026-07-28, Subscriptions).
 func (h *Hub) listen(ctx context.Context, r *Request) Answer {
-	if !wire.Modern(r.Client.Version) || r.Out == nil {
+	if !r.modern() || r.Out == nil {
 		return unknownMethod(r.Msg.Method)
 	}
-	filter := wire.Get(r.Msg.Params, "notifications")
-	w := &watcher{server: r.Client.Server, wants: map[string]bool{}, news: make(chan string, len(listenKinds))}
-	var granted []wire.Edit
-	for _, kind := range listenKinds {
-		if string(wire.Get(filter, kind.member)) == "true" && h.announces(r.Client.Server, kind.method) {
-			w.wants[kind.method] = true
-			granted = append(granted, wire.Edit{Key: kind.member, Value: []byte("true")})
-		}
-	}
+	w := &watcher{server: r.Client.Server, wants: map[string]bool{}, subs: map[string]route{}, news: make(chan news, watcherQueue)}
+	granted := h.grant(ctx, w, wire.Get(r.Msg.Params, "notifications"))
 	h.mu.Lock()
 	h.watchers[w] = struct{}{}
 	h.mu.Unlock()
@@ -35,27 +52,61 @@ func (h *Hub) listen(ctx context.Context, r *Request) Answer {
 		h.mu.Lock()
 		delete(h.watchers, w)
 		h.mu.Unlock()
+		for _, at := range w.subs {
+			h.tasks.Go(func() { h.release(at) })
+		}
 	}()
-	meta := wire.Splice(nil, wire.Edit{Key: wire.MetaSubscriptionID, Value: r.Msg.ID})
-	tell := func(method string, more ...wire.Edit) {
-		params := wire.Splice(nil, append([]wire.Edit{{Key: "_meta", Value: meta}}, more...)...)
-		r.send(wire.AppendNotification(nil, method, params))
+	id := wire.Edit{Key: wire.MetaSubscriptionID, Value: r.Msg.ID}
+	tell := func(method string, params []byte) {
+		meta := wire.Splice(wire.Get(params, "_meta"), id)
+		r.send(wire.AppendNotification(nil, method, wire.Splice(params, wire.Edit{Key: "_meta", Value: meta})))
 	}
-	tell(wire.Acknowledged, wire.Edit{Key: "notifications", Value: wire.Splice(nil, granted...)})
+	tell(wire.Acknowledged, wire.Splice(nil, wire.Edit{Key: "notifications", Value: granted}))
 	for {
 		select {
-		case method := <-w.news:
-			tell(method)
+		case n := <-w.news:
+			tell(n.method, n.params)
 		case <-ctx.Done():
 			return Answer{}
 		case <-h.stop:
 			return Answer{Result: wire.Splice(nil,
-				wire.Edit{Key: "resultType", Value: resultMarks}, wire.Edit{Key: "_meta", Value: meta})}
+				wire.Edit{Key: "resultType", Value: resultMarks}, wire.Edit{Key: "_meta", Value: wire.Splice(nil, id)})}
 		}
 	}
 }
 
-// announces says whether a view ever sends such a change: the merged one has tools only.
-func (h *Hub) announces(server, method string) bool {
-	return server != "" || method == wire.ToolsChanged
+// grant subscribes to what the hub can tell of, and says what that is.
+func (h *Hub) grant(ctx context.Context, w *watcher, filter []byte) []byte {
+	var granted []wire.Edit
+	for _, kind := range listenKinds {
+		if string(wire.Get(filter, kind.member)) == "true" {
+			w.wants[kind.method] = true
+			granted = append(granted, wire.Edit{Key: kind.member, Value: []byte("true")})
+		}
+	}
+	var uris []byte
+	for raw := range wire.Elements(wire.Get(filter, "resourceSubscriptions")) {
+		at, ok := h.locateIn(w.server, wire.String(raw))
+		if !ok {
+			continue
+		}
+		if answer, err := at.server.Subscribe(ctx, at.own); err != nil || answer.Error != nil {
+			continue
+		}
+		w.subs[wire.String(raw)] = at
+		uris = append(append(uris, ','), raw...)
+	}
+	if uris != nil {
+		uris[0] = '['
+		granted = append(granted, wire.Edit{Key: "resourceSubscriptions", Value: append(uris, ']')})
+	}
+	return wire.Splice(nil, granted...)
+}
+
+// locateIn finds the owner of a URI in one view.
+func (h *Hub) locateIn(server, uri string) (route, bool) {
+	if server != "" {
+		return route{h.byName[server], uri}, uri != ""
+	}
+	return h.locate(uri)
 }

@@ -25,6 +25,7 @@ func (h *Hub) relay(ctx context.Context, r *Request) Answer {
 
 func (h *Hub) relayInitialize(ctx context.Context, r *Request, s *upstream.Server) Answer {
 	push := r.Client.Push
+	r.Client.Params = r.Msg.Params
 	own := &ownConn{server: s, tasks: &h.tasks, params: r.Msg.Params, unclaimed: func(m wire.Message) {
 		if push != nil {
 			push(m.Raw)
@@ -80,15 +81,28 @@ func (h *Hub) relayOwn(ctx context.Context, r *Request) Answer {
 // ownSink passes everything on: the connection is the client's own.
 type ownSink Request
 
-func (s *ownSink) Notice(m wire.Message)     { (*Request)(s).send(m.Raw) }
-func (s *ownSink) Ask(m wire.Message) bool   { (*Request)(s).send(m.Raw); return true }
+// Notice passes a notification on.
+func (s *ownSink) Notice(m wire.Message) { (*Request)(s).send(m.Raw) }
+
+// Ask passes a request on, under the server's own id.
+func (s *ownSink) Ask(_ *upstream.Conn, m wire.Message) bool {
+	(*Request)(s).send(m.Raw)
+	return true
+}
+
+// Prime makes the client's stream resumable too.
 func (s *ownSink) Prime(retry time.Duration) { (*Request)(s).prime(retry) }
 
-// relaySink is [callSink] for requests that may be subscriptions.
+// relaySink passes on what comes on the shared connection for one request, which may be a subscription.
 type relaySink Request
 
-func (s *relaySink) Notice(m wire.Message)     { (*Request)(s).send(forClient(m, s.Msg.ID)) }
-func (s *relaySink) Ask(wire.Message) bool     { return false }
+// Notice passes a notification on, under the id that the client knows its subscription by.
+func (s *relaySink) Notice(m wire.Message) { (*Request)(s).send(forClient(m, s.Msg.ID)) }
+
+// Ask declines: the client has no session to be asked in.
+func (s *relaySink) Ask(conn *upstream.Conn, m wire.Message) bool { return decline(conn, m) }
+
+// Prime makes the client's stream resumable too.
 func (s *relaySink) Prime(retry time.Duration) { (*Request)(s).prime(retry) }
 
 // relayShared passes a request over the connection that the hub itself holds with the server.
@@ -103,11 +117,14 @@ func (h *Hub) relayShared(ctx context.Context, r *Request, s *upstream.Server) A
 			return answer
 		}
 	}
+	if modern != conn.Modern() && mayAsk(r.Msg.Method) {
+		return cacheable(h.forward(ctx, r, s, &upstream.Call{Method: r.Msg.Method, Params: r.Msg.Params, Headers: h.mirrorFor(s, r.Msg)}), r.Msg.Method, modern)
+	}
 	call := &upstream.Call{
 		Method: r.Msg.Method, Params: r.Msg.Params, AsIs: modern, Headers: r.Headers, Sink: (*relaySink)(r),
 	}
-	if r.Msg.Method == wire.ToolsCall && !modern {
-		call.Headers = h.mirrorFor(s, r.Msg.Params)
+	if !modern {
+		call.Headers = h.mirrorFor(s, r.Msg)
 	}
 	answer, err := s.Call(ctx, call)
 	if err != nil {
@@ -120,12 +137,20 @@ func (h *Hub) relayShared(ctx context.Context, r *Request, s *upstream.Server) A
 	return cacheable(h.fit(Answer(answer), modern, conn), r.Msg.Method, modern)
 }
 
+// mayAsk says whether a server may answer a method with questions.
+func mayAsk(method string) bool {
+	return method == wire.ToolsCall || method == wire.PromptsGet || method == wire.ResourcesRead
+}
+
 // mirrorFor computes the headers of a call to a stateless server from its own list.
-func (h *Hub) mirrorFor(s *upstream.Server, params []byte) map[string]string {
-	name := wire.String(wire.Get(params, "name"))
+func (h *Hub) mirrorFor(s *upstream.Server, m wire.Message) map[string]string {
+	if m.Method != wire.ToolsCall {
+		return nil
+	}
+	name, args := wire.String(wire.Get(m.Params, "name")), wire.Get(m.Params, "arguments")
 	for _, t := range h.catalog.Load().tools {
 		if t.server == s && t.own == name {
-			return t.mirror(wire.Get(params, "arguments"))
+			return t.mirror(args)
 		}
 	}
 	return nil
@@ -216,23 +241,4 @@ func subscriptionTo(obj, id []byte) []byte {
 		return obj
 	}
 	return wire.Splice(obj, wire.Edit{Key: "_meta", Value: wire.Splice(meta, wire.Edit{Key: wire.MetaSubscriptionID, Value: id})})
-}
-
-// notify passes a session's notification on. Cancellations never come here: they end a request's context.
-func (o *ownConn) notify(ctx context.Context, m wire.Message) {
-	if m.Method == wire.Initialized {
-		o.mu.Lock()
-		o.ready = true
-		o.mu.Unlock()
-	}
-	o.post(ctx, m.Raw)
-}
-
-func (o *ownConn) post(ctx context.Context, msg []byte) {
-	o.mu.Lock()
-	conn := o.conn
-	o.mu.Unlock()
-	if conn != nil && conn.Err() == nil {
-		_ = conn.Post(ctx, msg) // a notification has no answer to carry an error
-	}
 }

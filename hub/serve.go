@@ -2,111 +2,66 @@ package hub
 
 import (
 	"context"
-	"encoding/base64"
-	"strconv"
-	"strings"
 
 	"mcphub/wire"
 )
 
 // Serve answers one request. Where ctx has ended, nobody waits for the answer any more.
 func (h *Hub) Serve(ctx context.Context, r *Request) Answer {
-	if r.Client.Server != "" {
+	switch {
+	case r.Client.Server != "":
 		return h.relay(ctx, r)
+	case r.modern():
+		return h.serveModern(ctx, r)
 	}
 	switch r.Msg.Method {
 	case wire.Initialize:
 		return h.initialize(r)
+	case wire.Ping:
+		return Answer{Result: []byte("{}")}
+	case wire.SetLevel:
+		return h.setLevel(ctx, r)
+	case wire.ResourcesSubscribe:
+		return h.subscribe(ctx, r)
+	case wire.ResourceUnsubscribe:
+		return h.unsubscribe(ctx, r)
 	case wire.Discover:
 		return h.discover()
-	case wire.Ping, wire.SetLevel:
-		if wire.Modern(r.Client.Version) {
-			return unknownMethod(r.Msg.Method)
-		}
-		return Answer{Result: []byte("{}")}
-	case wire.ToolsList:
-		return h.listTools(ctx, r)
-	case wire.ToolsCall:
-		return h.callTool(ctx, r)
+	}
+	return h.serveBoth(ctx, r)
+}
+
+// serveModern answers what only the stateless era has; what only sessions have is unknown to it.
+func (h *Hub) serveModern(ctx context.Context, r *Request) Answer {
+	switch r.Msg.Method {
+	case wire.Discover:
+		return h.discover()
 	case wire.Listen:
 		return h.listen(ctx, r)
+	case wire.Initialize, wire.Ping, wire.SetLevel, wire.ResourcesSubscribe, wire.ResourceUnsubscribe:
+		return unknownMethod(r.Msg.Method)
 	}
-	return unknownMethod(r.Msg.Method)
+	return h.serveBoth(ctx, r)
+}
+
+// serveBoth answers what both eras have.
+func (h *Hub) serveBoth(ctx context.Context, r *Request) Answer {
+	switch r.Msg.Method {
+	case wire.ToolsList, wire.PromptsList, wire.ResourcesList, wire.ResourceTemplates:
+		h.settle(ctx)
+		return h.current().lists[r.Msg.Method].answer(r.Msg.Params, r.modern())
+	case wire.ToolsCall:
+		return h.callTool(ctx, r)
+	case wire.PromptsGet:
+		return h.getPrompt(ctx, r)
+	case wire.ResourcesRead:
+		return h.readResource(ctx, r)
+	case wire.CompletionComplete:
+		return h.complete(ctx, r)
+	}
+	return h.pass(ctx, r)
 }
 
 func unknownMethod(method string) Answer {
 	return failed(&wire.Error{Code: wire.CodeMethodNotFound, Message: "method not found: " + method})
-}
-
-// Notify takes a notification of a session. What a client tells the merged view of itself concerns no server.
-func (h *Hub) Notify(ctx context.Context, c *Client, m wire.Message) {
-	if c.own != nil {
-		c.own.notify(ctx, m)
-	}
-}
-
-// Respond takes a session's answer to a request that a server sent it.
-func (h *Hub) Respond(ctx context.Context, c *Client, m wire.Message) {
-	if c.own != nil {
-		c.own.post(ctx, m.Raw)
-	}
-}
-
-// pageSizeKey lets a client ask for pages; without it, a list is one page, since many clients read only that.
-const pageSizeKey = "mcphub/pageSize"
-
-// listTools serves the prebuilt list, or a part of it to those who ask for pages.
-func (h *Hub) listTools(ctx context.Context, r *Request) Answer {
-	h.settle(ctx)
-	c := h.current()
-	f, err := wire.Fields(r.Msg.Params, "cursor", "_meta")
-	if err != nil {
-		return failed(&wire.Error{Code: wire.CodeInvalidParams, Message: err.Error()})
-	}
-	cursor, meta := f[0], f[1]
-	from, bad := c.from(cursor)
-	if bad != nil {
-		return failed(bad)
-	}
-	size, _ := wire.Int(wire.Get(meta, pageSizeKey))
-	modern := wire.Modern(r.Client.Version)
-	switch whole := from == 0 && size <= 0; {
-	case whole && modern:
-		return Answer{Result: c.modern}
-	case whole:
-		return Answer{Result: c.session}
-	}
-	tools, next := c.page(from, int(max(0, size)))
-	var more []byte
-	if next > 0 {
-		more = append([]byte(`,"nextCursor":`), wire.Quote(c.cursor(next))...)
-	}
-	if modern {
-		more = append(more, modernListMembers(h.serverInfo())...)
-	}
-	return Answer{Result: appendList(nil, tools, more)}
-}
-
-// cursor names the tool that a page ended before, so that it still means the same after a change.
-func (c *catalog) cursor(next int) string {
-	return base64.RawURLEncoding.EncodeToString([]byte(strconv.Itoa(next) + ":" + c.tools[next-1].name))
-}
-
-// from finds where a cursor goes on: behind the tool it names, or at its number where that tool is gone.
-func (c *catalog) from(cursor []byte) (int, *wire.Error) {
-	if wire.IsNull(cursor) {
-		return 0, nil
-	}
-	text, err := base64.RawURLEncoding.DecodeString(wire.String(cursor))
-	number, name, ok := strings.Cut(string(text), ":")
-	n, numErr := strconv.Atoi(number)
-	if err != nil || numErr != nil || !ok || n < 0 {
-		return 0, &wire.Error{Code: wire.CodeInvalidParams, Message: "invalid cursor: start again without one"}
-	}
-	for i, t := range c.tools {
-		if t.name == name {
-			return i + 1, nil
-		}
-	}
-	return min(n, len(c.tools)), nil
 }

@@ -1,6 +1,8 @@
 package hub
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -21,6 +23,8 @@ type tool struct {
 	fixed   []wire.Edit   // arguments that every call carries
 	timeout time.Duration // 0: the server's
 	headers []binding
+
+	builtin func(h *Hub, ctx context.Context, r *Request, args []byte) Answer // the hub's own tools only
 }
 
 // anyObject stands in for an input schema that is missing. Clients and model APIs refuse a whole list
@@ -121,6 +125,9 @@ func without(schema []byte, fixed map[string]json.RawMessage) []byte {
 	}
 	return wire.Splice(schema, edits...)
 }
+
+// part is the tool's part of its published name.
+func (t *tool) part() string { return cmp.Or(t.server.Config().Tools[t.own].Name, t.own) }
 
 // rename sets the published name, in the definition too.
 func (t *tool) rename(name string) {

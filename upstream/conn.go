@@ -25,6 +25,9 @@ type Call struct {
 	// AsIs sends the _meta of a stateless client as it is to a stateless server, in place of the hub's own.
 	AsIs bool
 
+	// Capabilities is what the call's client can do, told to a stateless server; nil: nothing.
+	Capabilities []byte
+
 	// Headers mirrors arguments into HTTP headers, as the tool's schema asks (MCP 2026-07-28,
 	// Streamable HTTP, Custom Headers). Other transports ignore it.
 	Headers map[string]string
@@ -34,8 +37,9 @@ type Call struct {
 type Sink interface {
 	// Notice takes a notification.
 	Notice(m wire.Message)
-	// Ask takes a request, to which [Conn.Post] carries the answer, or says that it will not.
-	Ask(m wire.Message) bool
+	// Ask takes a request that came on conn, to which [Conn.Post] carries the answer, or says that it
+	// will not. The call's deadline stands still until then.
+	Ask(conn *Conn, m wire.Message) bool
 	// Prime is told that the server made the answer's stream resumable; retry is the time it asks for.
 	Prime(retry time.Duration)
 }
@@ -66,10 +70,11 @@ type Conn struct {
 	lastID    atomic.Int64
 	strays    atomic.Int64 // answers that nobody waited for
 
-	mu    sync.Mutex // guards calls
-	calls map[int64]*exchange
-	quiet chan struct{} // holds a token once no call is in flight
-	pumps bool          // calls read streams of their own, so what comes beside those needs a pump
+	mu        sync.Mutex // guards calls and questions
+	calls     map[int64]*exchange
+	questions map[string]*exchange // calls that wait for an answer to the server's request of this raw id
+	quiet     chan struct{}        // holds a token once no call is in flight
+	pumps     bool                 // calls read streams of their own, so what comes beside those needs a pump
 
 	done     chan struct{}
 	failOnce sync.Once
@@ -84,7 +89,7 @@ type Conn struct {
 
 func newConn(unclaimed func(*Conn, wire.Message)) *Conn {
 	c := &Conn{
-		unclaimed: unclaimed, calls: map[int64]*exchange{}, quiet: make(chan struct{}, 1),
+		unclaimed: unclaimed, calls: map[int64]*exchange{}, questions: map[string]*exchange{}, quiet: make(chan struct{}, 1),
 		done: make(chan struct{}), replies: make(chan struct{}, repliesAtOnce),
 	}
 	c.ctx, c.stop = context.WithCancel(context.Background())
@@ -177,6 +182,11 @@ func (c *Conn) Call(ctx context.Context, call *Call) (Answer, error) {
 func (c *Conn) leave(x *exchange) {
 	c.mu.Lock()
 	delete(c.calls, x.id)
+	for id, asking := range c.questions {
+		if asking == x {
+			delete(c.questions, id)
+		}
+	}
 	left := len(c.calls)
 	c.mu.Unlock()
 	x.close()
@@ -189,7 +199,42 @@ func (c *Conn) leave(x *exchange) {
 }
 
 // Post sends a notification or an answer to one of the server's requests.
-func (c *Conn) Post(ctx context.Context, msg []byte) error { return c.link.post(ctx, msg) }
+func (c *Conn) Post(ctx context.Context, msg []byte) error {
+	if m, err := wire.Scan(msg); err == nil && m.IsResponse() {
+		c.answered(m.ID)
+	}
+	return c.link.post(ctx, msg)
+}
+
+// Refuse answers a request that nobody can answer.
+func (c *Conn) Refuse(m wire.Message) { c.refuse(m) }
+
+// Reply is [Conn.Post] in the background.
+func (c *Conn) Reply(msg []byte) {
+	if m, err := wire.Scan(msg); err == nil && m.IsResponse() {
+		c.answered(m.ID)
+	}
+	c.reply(msg)
+}
+
+// asked notes that x waits for an answer to the server's request.
+func (c *Conn) asked(id []byte, x *exchange) {
+	c.mu.Lock()
+	c.questions[string(id)] = x
+	c.mu.Unlock()
+	x.hold(1)
+}
+
+// answered lets the call that waited for an answer go on.
+func (c *Conn) answered(id []byte) {
+	c.mu.Lock()
+	x := c.questions[string(id)]
+	delete(c.questions, string(id))
+	c.mu.Unlock()
+	if x != nil {
+		x.hold(-1)
+	}
+}
 
 // dispatch takes a message that came outside of any one call's stream.
 func (c *Conn) dispatch(m wire.Message) {

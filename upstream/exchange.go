@@ -29,7 +29,9 @@ type exchange struct {
 	pumping bool
 	lost    *Error // why no answer will come
 	expired bool
-	abort   func() // called when the deadline passes
+	open    int       // questions that the server waits for an answer to
+	held    time.Time // when the clock was stopped
+	abort   func()    // called when the deadline passes
 
 	turn   sync.Mutex // held by whoever hands a message to the sink; guards closed
 	closed bool
@@ -156,10 +158,41 @@ func (x *exchange) handle(m wire.Message) {
 		m.Params, m.Raw = params, wire.AppendNotification(nil, m.Method, params)
 	}
 	switch {
-	case m.IsRequest() && (sink == nil || !sink.Ask(m)):
-		x.conn.refuse(m)
+	case m.IsRequest():
+		x.ask(sink, m)
 	case m.IsNotification() && sink != nil:
 		sink.Notice(m)
+	}
+}
+
+// ask hands a request of the server to the sink. The clock stands while somebody thinks about it.
+func (x *exchange) ask(sink Sink, m wire.Message) {
+	if sink == nil {
+		x.conn.refuse(m)
+		return
+	}
+	x.conn.asked(m.ID, x)
+	if !sink.Ask(x.conn, m) {
+		x.conn.answered(m.ID)
+		x.conn.refuse(m)
+	}
+}
+
+// hold counts the server's open questions; the deadline runs only while there are none.
+func (x *exchange) hold(n int) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.timer == nil || x.expired {
+		return
+	}
+	x.open += n
+	switch {
+	case n > 0 && x.open == 1:
+		x.timer.Stop()
+		x.held = time.Now()
+	case x.open == 0:
+		x.started = x.started.Add(time.Since(x.held))
+		x.timer.Reset(x.call.Timeout)
 	}
 }
 
@@ -204,7 +237,7 @@ func (x *exchange) over(ctx context.Context) *Error {
 func (x *exchange) extend() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.timer == nil || x.expired {
+	if x.timer == nil || x.expired || x.open > 0 {
 		return
 	}
 	d := x.call.Timeout
@@ -250,10 +283,14 @@ func (c *Conn) metaEdits(meta []byte, call *Call) []wire.Edit {
 		if call.AsIs && meta != nil {
 			return nil
 		}
+		capabilities := call.Capabilities
+		if capabilities == nil {
+			capabilities = []byte("{}")
+		}
 		return []wire.Edit{
 			{Key: wire.MetaVersion, Value: wire.Quote(c.Version())},
 			{Key: wire.MetaClientInfo, Value: clientInfo},
-			{Key: wire.MetaCapabilities, Value: []byte("{}")},
+			{Key: wire.MetaCapabilities, Value: capabilities},
 		}
 	}
 	if !bytes.Contains(meta, []byte("io.modelcontextprotocol/")) {

@@ -163,7 +163,7 @@ func (k *keeper) connected(d dialed) {
 		k.gone = d.conn.Done()
 		s.conn.Store(d.conn)
 		s.setStatus(StateReady, "")
-		k.watch(d.conn)
+		s.tasks.Go(func() { s.restore(d.conn) })
 		k.stale, k.pause = true, nil
 		k.list()
 	}
@@ -219,30 +219,6 @@ func (k *keeper) listed(got offered) {
 	k.list()
 }
 
-// watch keeps a subscription to a stateless server's list changes.
-func (k *keeper) watch(conn *Conn) {
-	if !conn.Modern() || string(wire.Path(conn.Greeting, "capabilities", "tools", "listChanged")) != "true" {
-		return
-	}
-	s := k.s
-	unclaimed := func(m wire.Message) { s.unclaimed(conn, m) }
-	s.tasks.Go(func() {
-		for n := 1; ; n++ {
-			asked := time.Now()
-			answer, _ := conn.Call(s.ctx, &Call{
-				Method: wire.Listen, Params: []byte(`{"notifications":{"toolsListChanged":true}}`), Sink: notices(unclaimed),
-			})
-			if time.Since(asked) > longLived {
-				n = 1
-			}
-			if answer.Error != nil || conn.Err() != nil || !sleep(s.ctx, backoff(n)) {
-				return
-			}
-			unclaimed(wire.Message{Method: wire.ToolsChanged}) // one may have been missed
-		}
-	})
-}
-
 // notices is a sink for a call of the hub's own.
 type notices func(wire.Message)
 
@@ -250,7 +226,7 @@ type notices func(wire.Message)
 func (n notices) Notice(m wire.Message) { n(m) }
 
 // Ask refuses.
-func (notices) Ask(wire.Message) bool { return false }
+func (notices) Ask(*Conn, wire.Message) bool { return false }
 
 // Prime does nothing: the hub's own subscription is opened anew.
 func (notices) Prime(time.Duration) {}

@@ -14,10 +14,14 @@ const maxPages = 1000
 
 // Offer is what a server offers. It is never changed once published.
 type Offer struct {
-	Version  string   // protocol version spoken with the server
-	Greeting []byte   // raw result of initialize or server/discover
-	Tools    [][]byte // raw items of tools/list, as they came
-	Notes    []string // what was wrong with the list, for status
+	Version   string   // protocol version spoken with the server
+	Greeting  []byte   // raw result of initialize or server/discover
+	Tools     [][]byte // raw items of tools/list, as they came
+	Resources [][]byte
+	Templates [][]byte // of resources
+	Prompts   [][]byte
+	TTL       map[string]int64 // by list method: milliseconds that the list may be kept; 0 where the server said nothing
+	Notes     []string         // what was wrong with the lists, for status
 }
 
 // ServerInfo is the raw name and version that the server gave itself, nil where it gave none.
@@ -34,42 +38,84 @@ func (o *Offer) Capabilities() []byte { return wire.Get(o.Greeting, "capabilitie
 // Instructions is the server's text for models, "" where it has none.
 func (o *Offer) Instructions() string { return wire.String(wire.Get(o.Greeting, "instructions")) }
 
+// Has says whether the server declares a capability.
+func (o *Offer) Has(capability string) bool {
+	return !wire.IsNull(wire.Get(o.Capabilities(), capability))
+}
+
+// reader reads a server's lists over one connection.
+type reader struct {
+	conn    *Conn
+	timeout time.Duration // for each page
+	left    int           // bytes that all lists together may still have
+	offer   *Offer
+}
+
 // readOffer reads all of what the server offers over conn; timeout is for each page, limit for the bytes of all.
 func readOffer(ctx context.Context, conn *Conn, timeout time.Duration, limit int) (*Offer, error) {
-	o := &Offer{Version: conn.Version(), Greeting: conn.Greeting}
-	if wire.IsNull(wire.Get(o.Capabilities(), "tools")) {
-		return o, nil
+	o := &Offer{Version: conn.Version(), Greeting: conn.Greeting, TTL: map[string]int64{}}
+	r := &reader{conn, timeout, limit, o}
+	for _, l := range []struct {
+		capability, method, member string
+		items                      *[][]byte
+	}{
+		{"tools", wire.ToolsList, "tools", &o.Tools},
+		{"resources", wire.ResourcesList, "resources", &o.Resources},
+		{"resources", wire.ResourceTemplates, "resourceTemplates", &o.Templates},
+		{"prompts", wire.PromptsList, "prompts", &o.Prompts},
+	} {
+		if !o.Has(l.capability) {
+			continue
+		}
+		var err error
+		if *l.items, err = r.list(ctx, l.method, l.member); err != nil {
+			return nil, err
+		}
 	}
+	return o, nil
+}
+
+// list reads all pages of one list.
+func (r *reader) list(ctx context.Context, method, member string) (items [][]byte, err error) {
 	seen := map[string]bool{}
-	call := &Call{Method: wire.ToolsList, Params: []byte(`{}`), Timeout: timeout}
-	for size := 0; len(seen) < maxPages && size < limit; {
-		answer, err := conn.Call(ctx, call)
+	call := &Call{Method: method, Params: []byte(`{}`), Timeout: r.timeout}
+	for len(seen) < maxPages && r.left > 0 {
+		answer, err := r.conn.Call(ctx, call)
 		if err != nil {
 			return nil, err
 		}
 		if answer.Error != nil {
 			code, text := wire.ErrorOf(answer.Error)
 			if code != wire.CodeMethodNotFound {
-				return nil, fault(Garbled, nil, "refused tools/list (%d): %s", code, text)
+				return nil, fault(Garbled, nil, "refused %s (%d): %s", method, code, text)
 			}
-			o.Notes = append(o.Notes, "tools/list is not supported by the server")
-			return o, nil
+			if method != wire.ResourceTemplates { // many servers have resources and no templates
+				r.note("%s is not supported by the server", method)
+			}
+			return items, nil
 		}
-		size += len(answer.Result)
-		for item := range wire.Elements(wire.Get(answer.Result, "tools")) {
-			o.Tools = append(o.Tools, bytes.Clone(item))
+		r.left -= len(answer.Result)
+		if ttl, _ := wire.Int(wire.Get(answer.Result, "ttlMs")); ttl > 0 {
+			r.offer.TTL[method] = ttl
+		}
+		for item := range wire.Elements(wire.Get(answer.Result, member)) {
+			items = append(items, bytes.Clone(item))
 		}
 		cursor := wire.Get(answer.Result, "nextCursor")
 		switch {
 		case wire.IsNull(cursor) || wire.String(cursor) == "":
-			return o, nil
+			return items, nil
 		case seen[string(cursor)]: // its server would go on for ever
-			o.Notes = append(o.Notes, "tools/list repeats the cursor "+string(cursor)+"; the list was ended there")
-			return o, nil
+			r.note("%s repeats the cursor %s; the list was ended there", method, cursor)
+			return items, nil
 		}
 		seen[string(cursor)] = true
 		call.Params = wire.Splice(nil, wire.Edit{Key: "cursor", Value: cursor})
 	}
-	o.Notes = append(o.Notes, fmt.Sprintf("tools/list has no end; it was read for %d pages", len(seen)))
-	return o, nil
+	r.note("%s has no end; it was read for %d pages", method, len(seen))
+	return items, nil
+}
+
+func (r *reader) note(format string, args ...any) {
+	r.offer.Notes = append(r.offer.Notes, fmt.Sprintf(format, args...))
 }

@@ -25,6 +25,9 @@ type Options struct {
 	OnChange func(*Server)
 	// OnNotice is told of a notification on the shared connection that belongs to no call. It must not block.
 	OnNotice func(*Server, wire.Message)
+	// OnAsk gets a request on the shared connection whose call cannot be made out, and says whether it
+	// will answer. It must not block.
+	OnAsk func(*Server, *Conn, wire.Message) bool
 	// Starts bounds how many servers are connected in the background at once; nil means no bound.
 	Starts chan struct{}
 }
@@ -73,6 +76,7 @@ type Server struct {
 	ctx   context.Context
 	stop  context.CancelFunc
 	tasks tasks
+	wish  wishes
 
 	mu    sync.Mutex // guards extra
 	extra map[*Conn]struct{}
@@ -83,6 +87,7 @@ func NewServer(cfg *config.Server, opt *Options) *Server {
 	redact := newRedactor(cfg.Secrets)
 	s := &Server{
 		cfg: cfg, opt: opt, log: &ring{redact: redact}, first: make(chan struct{}), extra: map[*Conn]struct{}{},
+		wish:  wishes{uris: map[string]int{}, news: make(chan struct{})},
 		wants: make(chan want), stale: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
@@ -199,13 +204,15 @@ func (s *Server) unclaimed(conn *Conn, m wire.Message) {
 		s.opt.OnNotice(s, m)
 	}
 	switch {
-	case m.Method == wire.ToolsChanged:
+	case m.Method == wire.ToolsChanged, m.Method == wire.PromptsChanged, m.Method == wire.ResourcesChanged:
 		select {
 		case s.stale <- struct{}{}:
 		default:
 		}
 	case m.IsRequest():
-		conn.refuse(m)
+		if s.opt.OnAsk == nil || !s.opt.OnAsk(s, conn, m) {
+			conn.refuse(m)
+		}
 	}
 }
 

@@ -48,6 +48,9 @@ const (
 	ElicitationCreate   = "elicitation/create"
 	SamplingCreate      = "sampling/createMessage"
 	RootsList           = "roots/list"
+	RootsChanged        = "notifications/roots/list_changed"
+	TaskStatus          = "notifications/tasks/status"
+	ElicitationComplete = "notifications/elicitation/complete"
 	CompletionComplete  = "completion/complete"
 	ResourceUnsubscribe = "resources/unsubscribe"
 )
@@ -58,7 +61,7 @@ var knownMethods = func() map[string]string {
 		Initialize, Discover, Ping, ToolsList, ToolsCall, ResourcesList, ResourceTemplates, ResourcesRead,
 		ResourcesSubscribe, PromptsList, PromptsGet, SetLevel, Listen, Initialized, Cancelled, Progress, LogMessage,
 		ToolsChanged, PromptsChanged, ResourcesChanged, ResourceUpdated, Acknowledged, ElicitationCreate,
-		SamplingCreate, RootsList, CompletionComplete, ResourceUnsubscribe,
+		SamplingCreate, RootsList, RootsChanged, TaskStatus, ElicitationComplete, CompletionComplete, ResourceUnsubscribe,
 	} {
 		m[name] = name
 	}

@@ -1,0 +1,84 @@
+package hub
+
+import (
+	"context"
+	"strings"
+
+	"mcphub/upstream"
+	"mcphub/wire"
+)
+
+// builtins are the hub's own tools. Those for resources are for clients that show models nothing but tools.
+func builtins(resources bool) []*tool {
+	if !resources {
+		return nil
+	}
+	return []*tool{
+		{name: "mcp_list_resources", builtin: listResources, raw: []byte(`{"name":"mcp_list_resources",` +
+			`"description":"Lists the resources of the connected MCP servers, with their URIs.",` +
+			`"inputSchema":{"type":"object","properties":{"server":{"type":"string","description":"Only this server's."}}},` +
+			`"annotations":{"readOnlyHint":true}}`)},
+		{name: "mcp_read_resource", builtin: readByTool, raw: []byte(`{"name":"mcp_read_resource",` +
+			`"description":"Reads a resource of a connected MCP server by its URI.",` +
+			`"inputSchema":{"type":"object","properties":{"uri":{"type":"string"}},"required":["uri"]},` +
+			`"annotations":{"readOnlyHint":true}}`)},
+	}
+}
+
+// listResources is the tool mcp_list_resources.
+func listResources(h *Hub, _ context.Context, r *Request, args []byte) Answer {
+	server := wire.String(wire.Get(args, "server"))
+	var text strings.Builder
+	c := h.current()
+	for _, method := range []string{wire.ResourcesList, wire.ResourceTemplates} {
+		for _, it := range c.lists[method].items {
+			owner := c.resources[it.key].server
+			for _, t := range c.templates {
+				if owner == nil && t.published == it.key {
+					owner = t.server
+				}
+			}
+			if owner == nil || server != "" && owner.Name() != server {
+				continue
+			}
+			text.WriteString(it.key + "\t" + wire.String(wire.Get(it.raw, "name")) + "\t(" + owner.Name() + ")\n")
+		}
+	}
+	if text.Len() == 0 {
+		text.WriteString("no resources\n")
+	}
+	return h.finishOwn(r, textResult(text.String()))
+}
+
+func textResult(text string) []byte {
+	return append(append([]byte(`{"content":[{"type":"text","text":`), wire.Quote(text)...), `}]}`...)
+}
+
+// readByTool is the tool mcp_read_resource: each content becomes an embedded resource.
+func readByTool(h *Hub, ctx context.Context, r *Request, args []byte) Answer {
+	uri := wire.String(wire.Get(args, "uri"))
+	answer := h.readQuietly(ctx, r, uri)
+	if answer.Error != nil {
+		_, text := wire.ErrorOf(answer.Error)
+		return h.finishOwn(r, wire.Splice(textResult(text), wire.Edit{Key: "isError", Value: []byte("true")}))
+	}
+	content := mapElements(wire.Get(answer.Result, "contents"), func(part []byte) []byte {
+		return append(append([]byte(`{"type":"resource","resource":`), part...), '}')
+	})
+	return h.finishOwn(r, wire.Splice(nil, wire.Edit{Key: "content", Value: content}))
+}
+
+// readQuietly reads a resource for the hub itself, which answers no questions.
+func (h *Hub) readQuietly(ctx context.Context, r *Request, uri string) Answer {
+	at, ok := h.locate(uri)
+	if !ok {
+		return h.notFound(uri, r.modern())
+	}
+	answer, err := at.server.Call(ctx, &upstream.Call{
+		Method: wire.ResourcesRead, Params: wire.Splice(nil, wire.Edit{Key: "uri", Value: wire.Quote(at.own)}),
+	})
+	if err != nil {
+		return failure(err)
+	}
+	return Answer{Result: h.catalog.Load().republish(at.server, answer.Result), Error: answer.Error}
+}

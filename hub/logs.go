@@ -1,0 +1,87 @@
+package hub
+
+import (
+	"context"
+	"slices"
+
+	"mcphub/upstream"
+	"mcphub/wire"
+)
+
+// levels of log messages, lowest first (RFC 5424 by MCP, Logging).
+var levels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
+
+// setLevel keeps a session's level and asks the servers for the lowest that any session wants.
+func (h *Hub) setLevel(ctx context.Context, r *Request) Answer {
+	level := wire.String(wire.Get(r.Msg.Params, "level"))
+	if !slices.Contains(levels, level) {
+		return invalid("logging/setLevel: unknown level " + level)
+	}
+	r.Client.mu.Lock()
+	r.Client.level = level
+	r.Client.mu.Unlock()
+	h.lowerLevel()
+	return Answer{Result: []byte("{}")}
+}
+
+// lowerLevel tells the servers the lowest level that any session wants, in the background: one that is
+// slow to answer concerns nobody.
+func (h *Hub) lowerLevel() {
+	lowest := ""
+	h.mu.Lock()
+	for c := range h.clients {
+		c.mu.Lock()
+		if c.level != "" && (lowest == "" || slices.Index(levels, c.level) < slices.Index(levels, lowest)) {
+			lowest = c.level
+		}
+		c.mu.Unlock()
+	}
+	h.mu.Unlock()
+	if old := h.level.Swap(&lowest); lowest == "" || old != nil && *old == lowest {
+		return
+	}
+	for _, s := range h.servers {
+		h.tasks.Go(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), s.Config().RequestTimeout)
+			defer cancel()
+			s.SetLevel(ctx, lowest)
+		})
+	}
+}
+
+// wantsLog says whether a call's client wants a log message. A stateless client says so in each request.
+func (r *Request) wantsLog(m wire.Message) bool {
+	level := wire.String(wire.Path(r.Msg.Params, "_meta", wire.MetaLogLevel))
+	if !r.modern() {
+		r.Client.mu.Lock()
+		level = r.Client.level
+		r.Client.mu.Unlock()
+		if level == "" {
+			return true
+		}
+	} else if level == "" {
+		return false
+	}
+	return slices.Index(levels, wire.String(wire.Get(m.Params, "level"))) >= slices.Index(levels, level)
+}
+
+// ownNotice takes what belongs to no call on a connection that is one client's.
+func (h *Hub) ownNotice(c *Client, s *upstream.Server, m wire.Message) {
+	r := &Request{Client: c}
+	switch {
+	case m.IsRequest():
+		// The connection has one client, so there is no doubt whom it asks.
+		c.mu.Lock()
+		own := c.conns[s]
+		c.mu.Unlock()
+		h.tasks.Go(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), s.Config().RequestTimeout)
+			defer cancel()
+			if conn, err := own.get(ctx); err == nil && !(&callSink{h: h, r: r, ctx: ctx}).Ask(conn, m) {
+				conn.Refuse(m)
+			}
+		})
+	case m.Method == wire.LogMessage && r.wantsLog(m) && c.Push != nil:
+		c.Push(m.Raw)
+	}
+}

@@ -1,0 +1,128 @@
+package hub
+
+import (
+	"context"
+	"sync"
+
+	"mcphub/upstream"
+	"mcphub/wire"
+)
+
+// ownConn is a connection that one session has for itself.
+type ownConn struct {
+	server    *upstream.Server
+	tasks     *sync.WaitGroup // of the hub
+	params    []byte          // of initialize
+	unclaimed func(wire.Message)
+
+	mu     sync.Mutex // guards the rest; held while the connection is opened, so that it is opened once
+	conn   *upstream.Conn
+	ready  bool // notifications/initialized has been sent
+	closed bool
+}
+
+// get returns the session's connection, opening it anew where the server has lost it.
+func (o *ownConn) get(ctx context.Context) (*upstream.Conn, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed {
+		return nil, &upstream.Error{Kind: upstream.Removed, Server: o.server.Name(), Text: "the session has ended"}
+	}
+	if o.conn != nil && o.conn.Err() == nil {
+		return o.conn, nil
+	}
+	if o.conn != nil {
+		lost := o.conn
+		o.tasks.Go(func() { o.server.Release(lost) })
+		o.conn = nil
+	}
+	conn, answer, err := o.server.Open(ctx, o.params, o.unclaimed)
+	if err != nil {
+		return nil, err
+	}
+	if answer.Error != nil {
+		_, text := wire.ErrorOf(answer.Error)
+		return nil, &upstream.Error{Kind: upstream.Unavailable, Server: o.server.Name(), Text: "refused initialize: " + text}
+	}
+	o.conn = conn
+	if o.ready {
+		err = conn.Post(ctx, wire.AppendNotification(nil, wire.Initialized, nil))
+	}
+	return conn, err
+}
+
+// notify passes a session's notification on. Cancellations never come here: they end a request's context.
+func (o *ownConn) notify(ctx context.Context, m wire.Message) {
+	if m.Method == wire.Initialized {
+		o.mu.Lock()
+		o.ready = true
+		o.mu.Unlock()
+	}
+	o.post(ctx, m.Raw)
+}
+
+func (o *ownConn) post(ctx context.Context, msg []byte) {
+	o.mu.Lock()
+	conn := o.conn
+	o.mu.Unlock()
+	if conn != nil && conn.Err() == nil {
+		_ = conn.Post(ctx, msg) // a notification has no answer to carry an error
+	}
+}
+
+func (o *ownConn) close() {
+	o.mu.Lock()
+	conn := o.conn
+	o.conn, o.closed = nil, true
+	o.mu.Unlock()
+	if conn != nil {
+		o.server.Release(conn)
+	}
+}
+
+// apart says whether a server gives each client a connection of its own, because it asks questions that
+// cannot be told apart on a shared one.
+func (h *Hub) apart(s *upstream.Server) bool {
+	_, ok := h.apartFrom.Load(s)
+	return ok
+}
+
+// orphan takes a server's request whose call cannot be made out: it declines, and from then on the server
+// gets one connection per client.
+func (h *Hub) orphan(s *upstream.Server, conn *upstream.Conn, m wire.Message) bool {
+	if _, known := h.apartFrom.LoadOrStore(s, true); !known {
+		h.opt.Log.Warn().Str("server", s.Name()).Str("method", m.Method).
+			Msg("asked a question that could be for several clients; each client gets a connection of its own from now on")
+	}
+	h.orphans.Add(1)
+	return decline(conn, m)
+}
+
+// connOf returns the connection that a client's session has with a server, making it where there is none.
+func (h *Hub) connOf(c *Client, s *upstream.Server) *ownConn {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.conns == nil {
+		c.conns = map[*upstream.Server]*ownConn{}
+	}
+	own := c.conns[s]
+	if own == nil {
+		own = &ownConn{server: s, tasks: &h.tasks, ready: true, params: ownParams(c), unclaimed: func(m wire.Message) { h.ownNotice(c, s, m) }}
+		c.conns[s] = own
+	}
+	return own
+}
+
+// ownParams opens a session that is one client's: it declares exactly what that client can do.
+func ownParams(c *Client) []byte {
+	capabilities := wire.Get(c.Params, "capabilities")
+	if capabilities == nil {
+		capabilities = []byte("{}")
+	}
+	info := wire.Get(c.Params, "clientInfo")
+	if info == nil {
+		info = []byte(`{"name":"mcphub","version":"1"}`)
+	}
+	return wire.Splice(nil, wire.Edit{Key: "protocolVersion", Value: wire.Quote(wire.V20251125)},
+		wire.Edit{Key: "capabilities", Value: capabilities}, wire.Edit{Key: "clientInfo", Value: info})
+}

@@ -1,0 +1,117 @@
+package hub
+
+import (
+	"context"
+	"strings"
+
+	"mcphub/upstream"
+	"mcphub/wire"
+)
+
+// subscribe has a session hear of changes of a resource.
+func (h *Hub) subscribe(ctx context.Context, r *Request) Answer {
+	uri := wire.String(wire.Get(r.Msg.Params, "uri"))
+	at, ok := h.locate(uri)
+	if !ok {
+		return h.notFound(uri, false)
+	}
+	c := r.Client
+	c.mu.Lock()
+	if c.subs == nil {
+		c.subs = map[string]route{}
+	}
+	_, known := c.subs[uri]
+	c.subs[uri] = at
+	c.mu.Unlock()
+	if known {
+		return Answer{Result: []byte("{}")}
+	}
+	answer, err := at.server.Subscribe(ctx, at.own)
+	if err != nil || answer.Error != nil {
+		c.mu.Lock()
+		delete(c.subs, uri)
+		c.mu.Unlock()
+	}
+	if err != nil {
+		return failure(err)
+	}
+	return Answer(answer)
+}
+
+func (h *Hub) unsubscribe(ctx context.Context, r *Request) Answer {
+	uri := wire.String(wire.Get(r.Msg.Params, "uri"))
+	r.Client.mu.Lock()
+	at, known := r.Client.subs[uri]
+	delete(r.Client.subs, uri)
+	r.Client.mu.Unlock()
+	if !known {
+		return Answer{Result: []byte("{}")}
+	}
+	answer, err := at.server.Unsubscribe(ctx, at.own)
+	if err != nil {
+		return failure(err)
+	}
+	return Answer(answer)
+}
+
+// unsubscribeAll ends the subscriptions of a session that is over.
+func (h *Hub) unsubscribeAll(c *Client) {
+	c.mu.Lock()
+	subs := c.subs
+	c.subs = nil
+	c.mu.Unlock()
+	for _, at := range subs {
+		h.tasks.Go(func() { h.release(at) })
+	}
+}
+
+// release takes one subscription back when nobody waits for that.
+func (h *Hub) release(at route) {
+	ctx, cancel := context.WithTimeout(context.Background(), at.server.Config().RequestTimeout)
+	defer cancel()
+	_, _ = at.server.Unsubscribe(ctx, at.own)
+}
+
+// covers says whether a subscription to own is one to uri too: servers may tell of a part of what was
+// subscribed (MCP 2025-11-25, Resources, Subscriptions).
+func covers(own, uri string) bool {
+	return own == uri || strings.HasPrefix(uri, strings.TrimSuffix(own, "/")+"/")
+}
+
+// updated tells those who subscribed to a resource that it has changed, by the URI that they know.
+func (h *Hub) updated(s *upstream.Server, m wire.Message) {
+	uri := wire.String(wire.Get(m.Params, "uri"))
+	c := h.catalog.Load()
+	message := func(published, own string) []byte {
+		if known := c.publishedURI(route{s, uri}); published == own && known != uri {
+			published = known
+		} else if own != uri {
+			published = uri
+		}
+		params := wire.Splice(m.Params, wire.Edit{Key: "uri", Value: wire.Quote(published)})
+		if meta := wire.Get(params, "_meta"); wire.Get(meta, wire.MetaSubscriptionID) != nil {
+			params = wire.Splice(params, wire.Edit{Key: "_meta", Value: wire.Splice(meta, wire.Edit{Key: wire.MetaSubscriptionID})})
+		}
+		return params
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for client := range h.clients {
+		client.mu.Lock()
+		for published, at := range client.subs {
+			if at.server == s && covers(at.own, uri) && client.Push != nil {
+				client.Push(wire.AppendNotification(nil, m.Method, message(published, at.own)))
+				break
+			}
+		}
+		client.mu.Unlock()
+	}
+	for w := range h.watchers {
+		for published, at := range w.subs {
+			if at.server == s && covers(at.own, uri) {
+				w.tell(news{m.Method, message(published, at.own)})
+				break
+			}
+		}
+	}
+}
