@@ -41,7 +41,8 @@ func TestAProxyInTheHubsPlace(t *testing.T) {
 		{name: "proxy", url: endpoint(proxy), pid: proxy.pid()},
 		{name: "hub", url: endpoint(gateway), pid: gateway.pid()},
 	}
-	for _, w := range []work{echo(4, 50*time.Millisecond), large(1, 50*time.Millisecond)} {
+	kilobytes := work{tool: "blob", args: `,"kib":64`, size: 64 << 10, workers: 1, length: 50 * time.Millisecond}
+	for _, w := range []work{echo(4, 50*time.Millisecond), kilobytes} {
 		c, err := compare(t.Context(), sides, w, 2)
 		if err != nil {
 			t.Fatal(err)
