@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"mcphub/wire"
@@ -77,7 +78,8 @@ func shutDown() *Error { return &Error{Kind: Removed, Text: "is shut down", NotS
 func (k *keeper) prefetch() {
 	s := k.s
 	for n := 1; s.offer.Load() == nil; n++ {
-		if !s.opt.takeStart(s.ctx) {
+		free, ok := s.opt.takeStart(s.ctx)
+		if !ok {
 			return
 		}
 		_, err := s.acquire(s.ctx)
@@ -87,29 +89,32 @@ func (k *keeper) prefetch() {
 			case <-s.ctx.Done():
 			}
 		}
-		s.opt.freeStart()
+		free()
 		if s.offer.Load() != nil || !sleep(s.ctx, backoff(n)) {
 			return
 		}
 	}
 }
 
-// takeStart waits for the right to connect in the background; freeStart gives it back.
-func (o *Options) takeStart(ctx context.Context) bool {
+// startTime is how long a server that starts may keep the others from starting. One that takes longer is
+// mostly waiting.
+const startTime = 3 * time.Second
+
+// takeStart waits for the right to connect in the background. It is given back by free, or after startTime.
+func (o *Options) takeStart(ctx context.Context) (free func(), ok bool) {
 	if o.Starts == nil {
-		return true
+		return func() {}, true
 	}
 	select {
 	case o.Starts <- struct{}{}:
-		return true
+		give := sync.OnceFunc(func() { <-o.Starts })
+		timer := time.AfterFunc(startTime, give)
+		return func() {
+			timer.Stop()
+			give()
+		}, true
 	case <-ctx.Done():
-		return false
-	}
-}
-
-func (o *Options) freeStart() {
-	if o.Starts != nil {
-		<-o.Starts
+		return nil, false
 	}
 }
 

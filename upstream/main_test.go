@@ -25,6 +25,9 @@ func TestMain(m *testing.M) {
 	case "reaper":
 		upstream.Reap(os.Stdin)
 		os.Exit(0)
+	case "deaf":
+		deaf()
+		os.Exit(0)
 	case "holder":
 		hold()
 		os.Exit(0)
