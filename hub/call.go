@@ -24,7 +24,7 @@ func (h *Hub) callTool(ctx context.Context, r *Request) Answer {
 	}
 	switch {
 	case t == nil:
-		return h.unknownTool(wire.String(name))
+		return h.callUnlisted(ctx, r, wire.String(name))
 	case t.builtin != nil:
 		return t.builtin(h, ctx, r, args)
 	}
@@ -51,6 +51,26 @@ func (h *Hub) findLate(ctx context.Context, quoted []byte) *tool {
 		}
 	}
 	return h.current().find(quoted)
+}
+
+// callUnlisted passes a name that nobody lists to the one server that publishes its names as they are,
+// where there is just one: its list may be about to change. What its entry excludes stays excluded.
+func (h *Hub) callUnlisted(ctx context.Context, r *Request, name string) Answer {
+	var bare []*upstream.Server
+	for _, s := range h.servers {
+		if s.Config().BareNames && s.Offer() != nil {
+			bare = append(bare, s)
+		}
+	}
+	if len(bare) != 1 || !bare[0].Config().Includes(name) {
+		return h.unknownTool(name)
+	}
+	for _, t := range h.current().tools {
+		if t.server == bare[0] && t.own == name { // listed, under another name
+			return h.unknownTool(name)
+		}
+	}
+	return h.forward(ctx, r, bare[0], &upstream.Call{Method: r.Msg.Method, Params: r.Msg.Params})
 }
 
 // couldBe says whether a published name may be one of a server's.

@@ -18,7 +18,7 @@ import (
 //	stateless         the call is parked while the   the server's state is sealed and
 //	                  client fetches the answers      passes through
 func (h *Hub) forward(ctx context.Context, r *Request, s *upstream.Server, call *upstream.Call) Answer {
-	call.Capabilities = r.capabilities()
+	call.Capabilities, call.LogLevel = r.capabilities(), r.Client.logLevel()
 	if token := wire.Get(call.Params, "requestState"); token != nil && r.modern() {
 		st, err := h.open(r, wire.String(token))
 		if err != nil {

@@ -49,14 +49,18 @@ func (h *Hub) lowerLevel() {
 	}
 }
 
+// logLevel is what the session asked for by logging/setLevel, "" before.
+func (c *Client) logLevel() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.level
+}
+
 // wantsLog says whether a call's client wants a log message. A stateless client says so in each request.
 func (r *Request) wantsLog(m wire.Message) bool {
 	level := wire.String(wire.Path(r.Msg.Params, "_meta", wire.MetaLogLevel))
 	if !r.modern() {
-		r.Client.mu.Lock()
-		level = r.Client.level
-		r.Client.mu.Unlock()
-		if level == "" {
+		if level = r.Client.logLevel(); level == "" {
 			return true
 		}
 	} else if level == "" {

@@ -28,6 +28,9 @@ type Call struct {
 	// Capabilities is what the call's client can do, told to a stateless server; nil: nothing.
 	Capabilities []byte
 
+	// LogLevel is the lowest level of log messages that a stateless server shall send for the call; "": none.
+	LogLevel string
+
 	// Headers mirrors arguments into HTTP headers, as the tool's schema asks (MCP 2026-07-28,
 	// Streamable HTTP, Custom Headers). Other transports ignore it.
 	Headers map[string]string

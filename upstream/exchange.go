@@ -287,11 +287,15 @@ func (c *Conn) metaEdits(meta []byte, call *Call) []wire.Edit {
 		if capabilities == nil {
 			capabilities = []byte("{}")
 		}
-		return []wire.Edit{
+		edits := []wire.Edit{
 			{Key: wire.MetaVersion, Value: wire.Quote(c.Version())},
 			{Key: wire.MetaClientInfo, Value: clientInfo},
 			{Key: wire.MetaCapabilities, Value: capabilities},
 		}
+		if call.LogLevel != "" {
+			edits = append(edits, wire.Edit{Key: wire.MetaLogLevel, Value: wire.Quote(call.LogLevel)})
+		}
+		return edits
 	}
 	if !bytes.Contains(meta, []byte("io.modelcontextprotocol/")) {
 		return nil

@@ -32,7 +32,7 @@ func (h *heard) Notice(m wire.Message) {
 	h.notices = append(h.notices, string(m.Raw))
 }
 
-func (h *heard) Ask(m wire.Message) bool {
+func (h *heard) Ask(_ *upstream.Conn, m wire.Message) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.asked = append(h.asked, string(m.Raw))
