@@ -87,7 +87,10 @@ func (s *Server) Open(ctx context.Context, params []byte, unclaimed func(wire.Me
 		conn.Close()
 		return nil, Answer{}, s.dial.named(shutDown())
 	}
-	answer, err := initialize(ctx, conn, params)
+	answer, err := conn.Call(ctx, &Call{Method: wire.Initialize, Params: params})
+	if err == nil && answer.Error == nil {
+		err = conn.agree(answer)
+	}
 	if err != nil || answer.Error != nil {
 		s.Release(conn)
 		return nil, answer, s.unopened(err)

@@ -116,7 +116,7 @@ func (d *dialer) events(ctx context.Context, unclaimed func(*Conn, wire.Message)
 	if err != nil {
 		return nil, err
 	}
-	if err := openSession(ctx, conn); err != nil {
+	if err := conn.openSession(ctx); err != nil {
 		conn.Close()
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -38,25 +39,14 @@ func isAuth(status int) bool {
 	return status == http.StatusUnauthorized || status == http.StatusForbidden
 }
 
+// goneWords are how servers that answer 400 say that they do not know a session. The last one is said by a
+// server that has been started anew and has no session at all.
+var goneWords = regexp.MustCompile(`(?i)session.*(no valid|invalid|not found|unknown|expired|does not exist)|(no valid|invalid|unknown|expired).*session|not initialized`)
+
 // sessionGone says whether a refusal means that the server has forgotten the session: 404 by the
 // specification, and 400 from servers that say so in words.
 func sessionGone(status int, body []byte) bool {
-	if status == http.StatusNotFound {
-		return true
-	}
-	if status != http.StatusBadRequest {
-		return false
-	}
-	text := bytes.ToLower(body)
-	if !bytes.Contains(text, []byte("session")) {
-		return false
-	}
-	for _, word := range []string{"no valid", "invalid", "not found", "unknown", "expired", "not initialized", "does not exist"} {
-		if bytes.Contains(text, []byte(word)) {
-			return true
-		}
-	}
-	return false
+	return status == http.StatusNotFound || status == http.StatusBadRequest && goneWords.Match(body)
 }
 
 func (ep *endpoint) statusError(resp *http.Response, body []byte) *Error {
@@ -102,13 +92,16 @@ func (ep *endpoint) quoteBody(resp *http.Response, body []byte) string {
 	return ": " + cut(ep.redact.Replace(line), 200)
 }
 
+// longestRetry bounds what a server can ask for.
+const longestRetry = 24 * time.Hour
+
 // retryAfter reads a Retry-After header: seconds or a date (RFC 9110, section 10.2.3).
 func retryAfter(value string) time.Duration {
-	if n, err := strconv.Atoi(strings.TrimSpace(value)); err == nil && n > 0 {
-		return time.Duration(min(n, 24*60*60)) * time.Second
+	var d time.Duration
+	if n, err := strconv.Atoi(strings.TrimSpace(value)); err == nil {
+		d = time.Duration(min(n, int(longestRetry/time.Second))) * time.Second
+	} else if at, err := http.ParseTime(value); err == nil {
+		d = time.Until(at).Round(time.Second)
 	}
-	if at, err := http.ParseTime(value); err == nil {
-		return max(0, time.Until(at)).Round(time.Second)
-	}
-	return 0
+	return min(max(0, d), longestRetry)
 }

@@ -12,7 +12,8 @@ var lastID = regexp.MustCompile(`[{,]\s*"id"\s*:\s*("\d+"|\d+)\s*(,\s*"jsonrpc"\
 
 // looseID finds the id of an answer of which only the two ends are known, nil where they do not show it.
 func looseID(head, tail []byte) []byte {
-	for key, value := range wire.Members(head) { // up to the member that is cut
+	whole := bytes.TrimRight(head, "0123456789")  // a number at the cut may go on behind it
+	for key, value := range wire.Members(whole) { // up to the member that is cut
 		switch string(key) {
 		case "id":
 			return value

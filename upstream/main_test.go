@@ -20,22 +20,25 @@ import (
 // envRole makes the test binary another program than the tests.
 const envRole = "MCPHUB_UPSTREAM_TEST_ROLE"
 
+var roles = map[string]func(){
+	"reaper":        func() { upstream.Reap(os.Stdin) },
+	"holder":        hold,
+	"deaf":          deaf,
+	"quick program": quickProgram,
+	"quick web":     quickWeb,
+}
+
 func TestMain(m *testing.M) {
-	switch os.Getenv(envRole) {
-	case "reaper":
-		upstream.Reap(os.Stdin)
-		os.Exit(0)
-	case "deaf":
-		deaf()
-		os.Exit(0)
-	case "holder":
-		hold()
+	if play := roles[os.Getenv(envRole)]; play != nil {
+		play()
 		os.Exit(0)
 	}
 	testmcp.Main()
 	flag.Parse()
-	if err := flag.Set("test.parallel", "12"); err != nil { // most tests wait more than they compute
-		panic(err)
+	if flag.Lookup("test.fuzz").Value.String() == "" {
+		if err := flag.Set("test.parallel", "12"); err != nil { // most tests wait more than they compute
+			panic(err)
+		}
 	}
 	os.Exit(m.Run())
 }
@@ -166,5 +169,3 @@ func has(t testing.TB, s string, parts ...string) {
 		}
 	}
 }
-
-func hold() {}

@@ -2,19 +2,14 @@ package upstream
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"mcphub/wire"
 )
 
-const (
-	// probeTime is how long server/discover may stay unanswered before initialize is sent. Many programs
-	// take longer to start; they are asked once more where they refuse initialize.
-	probeTime = 2 * time.Second
-	// lateProbeTime is how long they may take then.
-	lateProbeTime = 15 * time.Second
-)
+// probeTime is how long server/discover may stay unanswered before initialize is sent after it. Many
+// programs take longer to start, so a late answer still counts.
+const probeTime = 2 * time.Second
 
 // clientInfo is how the hub names itself to servers.
 var clientInfo = []byte(`{"name":"mcphub","version":"1"}`)
@@ -39,44 +34,88 @@ const (
 // greet opens conn in the newest era that the server speaks, and says which one that is. A server known to
 // be of the session era is not asked for another.
 func greet(ctx context.Context, conn *Conn, known era) (era, error) {
-	mute := false
-	if known != eraSession {
-		asked := time.Now()
-		modern, err := discover(ctx, conn, probeTime)
-		switch {
-		case err != nil:
-			return eraUnknown, err
-		case modern:
-			return eraModern, nil
-		}
-		mute = time.Since(asked) >= probeTime
+	if known == eraSession {
+		return eraSession, conn.openSession(ctx)
 	}
-	err := openSession(ctx, conn)
-	if err != nil && mute && ctx.Err() == nil { // slow to start, and now it is up
-		if modern, _ := discover(ctx, conn, lateProbeTime); modern {
-			return eraModern, nil
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // ends the request that has lost
+	conn.setVersion(wire.V20260728)
+	probe := conn.ask(ctx, wire.Discover, []byte(`{}`))
+	patience := time.NewTimer(probeTime)
+	defer patience.Stop()
+	select {
+	case r := <-probe:
+		if modern, err := conn.discovered(r); modern || err != nil {
+			return eraModern, err
 		}
+		return eraSession, conn.openSession(ctx)
+	case <-patience.C:
+		return conn.greetMute(ctx, probe)
 	}
-	return eraSession, err
 }
 
-// discover asks a server for the stateless era. An error means that the connection is of no use.
-func discover(ctx context.Context, conn *Conn, patience time.Duration) (bool, error) {
-	conn.setVersion(wire.V20260728)
-	probe, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	answer, err := conn.Call(probe, &Call{Method: wire.Discover, Params: []byte(`{}`)})
-	if err == nil && supports(answer.Result, wire.V20260728) {
-		conn.Greeting = answer.Result
+// greetMute sends initialize to a server that is slow, or silent about what it does not know, and takes
+// whichever answer is of use.
+func (c *Conn) greetMute(ctx context.Context, probe <-chan reply) (era, error) {
+	c.setVersion("")
+	session := c.ask(ctx, wire.Initialize, initializeParams)
+	select {
+	case r := <-probe:
+		if modern, err := c.discovered(r); modern || err != nil {
+			return eraModern, err
+		}
+		return eraSession, c.begin(ctx, <-session)
+	case r := <-session:
+		refused := c.begin(ctx, r)
+		if refused == nil {
+			return eraSession, nil
+		}
+		patience := time.NewTimer(probeTime) // it is up now, so its other answer comes soon or never
+		defer patience.Stop()
+		select {
+		case r := <-probe:
+			if modern, _ := c.discovered(r); modern {
+				return eraModern, nil
+			}
+		case <-patience.C:
+		}
+		return eraUnknown, refused
+	}
+}
+
+// reply is what came of a request.
+type reply struct {
+	Answer
+	err error
+}
+
+// ask sends a request in the background.
+func (c *Conn) ask(ctx context.Context, method string, params []byte) <-chan reply {
+	replies := make(chan reply, 1)
+	started := c.tasks.Go(func() {
+		answer, err := c.Call(ctx, &Call{Method: method, Params: params})
+		replies <- reply{answer, err}
+	})
+	if !started {
+		replies <- reply{err: c.Err()}
+	}
+	return replies
+}
+
+// discovered says whether the answer to server/discover begins the stateless era. An error means that the
+// connection is of no use.
+func (c *Conn) discovered(r reply) (bool, error) {
+	if r.err == nil && supports(r.Result, wire.V20260728) {
+		c.setVersion(wire.V20260728)
+		c.Greeting = r.Result
 		return true, nil
 	}
-	conn.setVersion("")
-	if ctx.Err() != nil {
-		return false, stopped(ctx)
+	if r.err == nil {
+		return false, nil
 	}
-	var e *Error
-	if errors.As(err, &e) && (e.Kind == NeedsAuth || e.Kind == Unavailable || conn.Err() != nil) {
-		return false, err
+	switch e := asError(r.err); {
+	case e.Kind == NeedsAuth, e.Kind == Unavailable, e.Kind == Cancelled, c.Err() != nil:
+		return false, e
 	}
 	return false, nil
 }
@@ -91,29 +130,34 @@ func supports(discovered []byte, version string) bool {
 }
 
 // openSession does the initialize handshake with the hub's own parameters.
-func openSession(ctx context.Context, conn *Conn) error {
-	answer, err := initialize(ctx, conn, initializeParams)
-	if err != nil {
-		return err
-	}
-	if answer.Error != nil {
-		code, text := wire.ErrorOf(answer.Error)
-		return fault(Garbled, nil, "refused initialize (%d): %s", code, text)
-	}
-	return conn.Post(ctx, wire.AppendNotification(nil, wire.Initialized, nil))
+func (c *Conn) openSession(ctx context.Context) error {
+	c.setVersion("")
+	answer, err := c.Call(ctx, &Call{Method: wire.Initialize, Params: initializeParams})
+	return c.begin(ctx, reply{answer, err})
 }
 
-// initialize sends params, which may be a client's own, and keeps what was agreed on.
-func initialize(ctx context.Context, conn *Conn, params []byte) (Answer, error) {
-	answer, err := conn.Call(ctx, &Call{Method: wire.Initialize, Params: params})
-	if err != nil || answer.Error != nil {
-		return answer, err
+// begin ends the handshake that the answer to the hub's initialize has opened.
+func (c *Conn) begin(ctx context.Context, r reply) error {
+	if r.err != nil {
+		return r.err
 	}
-	version := wire.String(wire.Get(answer.Result, "protocolVersion"))
+	if r.Error != nil {
+		code, text := wire.ErrorOf(r.Error)
+		return fault(Garbled, nil, "refused initialize (%d): %s", code, text)
+	}
+	if err := c.agree(r.Answer); err != nil {
+		return err
+	}
+	return c.Post(ctx, wire.AppendNotification(nil, wire.Initialized, nil))
+}
+
+// agree keeps what a server has answered to initialize.
+func (c *Conn) agree(a Answer) error {
+	version := wire.String(wire.Get(a.Result, "protocolVersion"))
 	if !wire.Known(version) || wire.Modern(version) {
-		return answer, fault(Garbled, nil, "offers protocol version %q, which has no session the hub knows", version)
+		return fault(Garbled, nil, "offers protocol version %q, which has no session the hub knows", version)
 	}
-	conn.setVersion(version)
-	conn.Greeting = answer.Result
-	return answer, nil
+	c.setVersion(version)
+	c.Greeting = a.Result
+	return nil
 }

@@ -90,8 +90,12 @@ var rooms = map[string]room{
 	"cmd/mcphub": {
 		sentence: "Command mcphub serves many MCP servers as one.",
 		may: []string{
-			"access", "admin", "config", "front", "guard", "hub", "oauthstore", "search", "upstream", "wire",
+			"access", "admin", "config", "front", "guard", "hub", "internal/example", "oauthstore", "search", "upstream", "wire",
 		},
+	},
+	"internal/example": {
+		sentence: "Package example is a small real MCP server on go-sdk, the upstream of the first minute.",
+		never:    map[string]string{"os/exec": noExec},
 	},
 }
 

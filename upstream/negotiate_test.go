@@ -1,0 +1,123 @@
+package upstream_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"mcphub/config"
+	"mcphub/internal/testmcp"
+	"mcphub/wire"
+)
+
+// TestVersions: whatever a server speaks, over whatever transport, is agreed on and kept to.
+func TestVersions(t *testing.T) {
+	t.Parallel()
+	for name, version := range map[string]string{
+		"speaks:2024-11-05": "2024-11-05", "speaks:2025-03-26": "2025-03-26", "speaks:2025-06-18": "2025-06-18",
+		"speaks:2025-11-25": "2025-11-25", "modern": "2026-07-28", "modern-only": "2026-07-28",
+		"modern+json-answers": "2026-07-28", "stateless": "2025-11-25",
+	} {
+		for _, over := range []string{"stdio", "http"} {
+			t.Run(name+" over "+over, func(t *testing.T) {
+				t.Parallel()
+				var cfg *config.Server
+				var log *testmcp.Log
+				if over == "stdio" {
+					cfg, log = program(t, name)
+				} else {
+					var srv *testmcp.Server
+					cfg, srv = web(t, name)
+					log = srv.Log
+				}
+				s := start(t, cfg)
+				mustCall(t, s, "echo", "")
+				conn, err := s.Connect(context.Background())
+				if err != nil || conn.Version() != version {
+					t.Fatalf("speaking %q, %v; want %s", conn.Version(), err, version)
+				}
+				call := log.Messages("tools/call")[0]
+				if got := call.Header.Get("Mcp-Protocol-Version"); over == "http" && got != version {
+					t.Errorf("calls carry Mcp-Protocol-Version %q", got)
+				}
+				if modern := strings.Contains(call.Body, `"io.modelcontextprotocol/protocolVersion":"2026-07-28"`); modern != conn.Modern() {
+					t.Errorf("the call was %s", call.Body)
+				}
+				if first := log.Of(testmcp.EventMessage)[0]; first.Method != wire.Discover {
+					t.Errorf("it was asked for %s first", first.Method)
+				}
+				if conn.Modern() && log.Count(wire.Initialize) > 0 {
+					t.Error("a stateless server was initialized")
+				}
+			})
+		}
+	}
+}
+
+// TestLateAnswer: a program that starts slowly still gets the newest era it has.
+func TestLateAnswer(t *testing.T) {
+	t.Parallel()
+	for name, version := range map[string]string{
+		"slow-initialize:2200+modern": "2026-07-28", "slow-initialize:2200+modern-only": "2026-07-28", "slow-initialize:2200": "2025-11-25",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cfg, _ := program(t, name)
+			s := start(t, cfg)
+			mustCall(t, s, "echo", "")
+			conn, err := s.Connect(context.Background())
+			if err != nil || conn.Version() != version {
+				t.Errorf("speaking %q, %v; want %s", conn.Version(), err, version)
+			}
+		})
+	}
+}
+
+// TestEraIsRemembered: a server that has once said what it speaks is not asked again.
+func TestEraIsRemembered(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]struct{ discovers, initializes int }{
+		"well": {1, 4}, "modern": {4, 0}, "exits-on-discover": {1, 4},
+	} {
+		cfg, log := program(t, name)
+		s := start(t, cfg)
+		for range 4 {
+			conn, err := s.Connect(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			mustCall(t, s, "echo", "")
+			conn.Close()
+		}
+		if d, i := log.Count(wire.Discover), log.Count(wire.Initialize); d != want.discovers || i != want.initializes {
+			t.Errorf("%s: server/discover %d times, initialize %d times over four connections, want %+v", name, d, i, want)
+		}
+	}
+	cfg, srv := web(t, "well")
+	s := start(t, cfg)
+	for range 4 {
+		mustCall(t, s, "echo", "")
+		settled(t, s)
+		srv.ForgetSessions()
+	}
+	if d, i := srv.Log.Count(wire.Discover), srv.Log.Count(wire.Initialize); d != 1 || i != 4 {
+		t.Errorf("over HTTP: server/discover %d times, initialize %d times over four sessions", d, i)
+	}
+}
+
+// TestServerInfoOfBothEras: the offer knows the server's name wherever its era puts it.
+func TestServerInfoOfBothEras(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"well", "modern-only"} {
+		cfg, _ := web(t, name)
+		s := start(t, cfg)
+		settled(t, s)
+		o := s.Offer()
+		if got := wire.String(wire.Get(o.ServerInfo(), "name")); got != "testmcp" {
+			t.Errorf("%s: the server calls itself %q", name, got)
+		}
+		if o.Instructions() != testmcp.Instructions || wire.Get(o.Capabilities(), "tools") == nil {
+			t.Errorf("%s: %q, %s", name, o.Instructions(), o.Capabilities())
+		}
+	}
+}
