@@ -169,7 +169,8 @@ func TestB066(t *testing.T) {
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the end of the first process", func() bool { return !alive(pid) })
+	// Until the last thread of the process is gone its pipe takes messages, and those are lost with it.
+	eventually(t, "the end of the first process to be noticed", func() bool { return s.Status().State == upstream.StateIdle })
 	var calls sync.WaitGroup
 	for range 10 {
 		calls.Go(func() {
