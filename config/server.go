@@ -84,7 +84,7 @@ type Server struct {
 	LogLevel string `json:"logLevel" default:"debug" enum:"debug,info,notice,warning,error,critical,alert,emergency" pending:"*"`
 	// How many sessions the hub holds with the server. `shared`: one for all clients; `client`: one per client session;
 	// `call`: one per call; `auto`: shared, until the server asks questions that cannot be told apart.
-	Session Session `json:"session" default:"auto" enum:"auto,shared,client,call" pending:"shared,client,call"`
+	Session Session `json:"session" default:"auto" enum:"auto,shared,client,call"`
 	// One set of credentials and sessions per caller, so that nobody acts as somebody else.
 	PerCaller bool `json:"perCaller" default:"false" pending:"*"`
 	// Publish this server's names as they are, without prefix and server name. Where two would be equal, the later server

@@ -37,7 +37,7 @@ type Settings struct {
 	// Whether tool_call is listed beside tool_search. `auto`: when anything is hidden.
 	ToolCall string `json:"toolCall" default:"auto" enum:"auto,true,false" pending:"*"`
 	// Whether the tools mcp_list_resources and mcp_read_resource are listed. `auto`: when a connected server has resources.
-	ResourceTools string `json:"resourceTools" default:"auto" enum:"auto,true,false" pending:"*"`
+	ResourceTools string `json:"resourceTools" default:"auto" enum:"auto,true,false"`
 	// Which calls are allowed, asked about or denied.
 	Policy Policy `json:"policy" pending:"*"`
 	// Who may come in.

@@ -25,6 +25,7 @@ type Options struct {
 	MaxBody     int64         // bytes of a request's body; 0 means 64 MiB
 	Heartbeat   time.Duration // between comments on a quiet stream; 20 s
 	WriteWait   time.Duration // how long one write to a stream may take; 10 s
+	SessionDir  string        // where sessions outlive the process; "": they do not
 	SessionIdle time.Duration // how long a session without a request or an open stream is kept; 1 h
 }
 
@@ -34,6 +35,7 @@ type Front struct {
 	hub      *hub.Hub
 	door     door
 	sessions sessions
+	store    store
 	calls    atomic.Int64
 	stopping chan struct{}
 	stopOnce sync.Once
@@ -48,7 +50,7 @@ func New(h *hub.Hub, opt Options) *Front {
 	if opt.MaxBody == 0 {
 		opt.MaxBody = 64 << 20
 	}
-	f := &Front{opt: opt, hub: h, door: newDoor(opt.Inbound, opt.PublicURL), stopping: make(chan struct{})}
+	f := &Front{opt: opt, hub: h, door: newDoor(opt.Inbound, opt.PublicURL), stopping: make(chan struct{}), store: store{opt.SessionDir}}
 	f.sessions.byID = map[string]*session{}
 	f.sweeper.Go(f.sweep)
 	return f

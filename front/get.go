@@ -15,7 +15,7 @@ func (f *Front) get(w http.ResponseWriter, r *http.Request, server string) {
 		http.Error(w, "there is no stream without a session: POST initialize first", http.StatusMethodNotAllowed)
 		return
 	}
-	s := f.sessions.get(id, server)
+	s := f.lookup(r.Context(), id, server)
 	if s == nil {
 		http.Error(w, "session not found: send initialize again", http.StatusNotFound)
 		return
@@ -123,11 +123,11 @@ func (f *Front) delete(w http.ResponseWriter, r *http.Request, server string) {
 		http.Error(w, "there is no session to end: the request names none", http.StatusMethodNotAllowed)
 		return
 	}
-	s := f.sessions.get(id, server)
+	s := f.lookup(r.Context(), id, server)
 	if s == nil {
 		http.Error(w, "session not found", http.StatusNotFound)
 		return
 	}
-	f.end(s)
+	f.quit(s)
 	w.WriteHeader(http.StatusNoContent)
 }

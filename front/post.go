@@ -130,7 +130,7 @@ func (f *Front) session(w http.ResponseWriter, r *http.Request, server string, m
 	case id == "":
 		return passing(server, r.Header.Get(headerVersion)), true
 	}
-	if s := f.sessions.get(id, server); s != nil {
+	if s := f.lookup(r.Context(), id, server); s != nil {
 		s.touch()
 		return s, true
 	}
@@ -161,6 +161,9 @@ func (f *Front) answerPost(w http.ResponseWriter, r *http.Request, s *session, m
 	if m.Method == wire.Initialize && answer.Error == nil {
 		f.opened(w, s, answer)
 	}
+	if changesSession(m.Method) {
+		f.keep(s)
+	}
 	p.finish(ctx, m.ID, answer)
 }
 
@@ -175,6 +178,22 @@ func (f *Front) opened(w http.ResponseWriter, s *session, answer hub.Answer) {
 	f.sessions.add(s)
 	f.hub.Join(s.client)
 	w.Header()[headerSession] = []string{s.id}
+	f.keep(s)
+}
+
+// changesSession says whether a method changes what a session's record holds.
+func changesSession(method string) bool {
+	return method == wire.SetLevel || method == wire.ResourcesSubscribe || method == wire.ResourceUnsubscribe
+}
+
+// keep writes a session's record. Where that fails, the session only ends with this process.
+func (f *Front) keep(s *session) {
+	if s.id == "" {
+		return
+	}
+	if err := f.store.save(s); err != nil {
+		f.opt.Log.Warn().Err(err).Msg("keeping a session's record; it will not outlive a restart")
+	}
 }
 
 // accept takes what needs no answer: a notification, or the answer to a server's request.

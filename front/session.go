@@ -53,8 +53,11 @@ func newSession(server string) *session {
 	return s
 }
 
+// idBytes is how much chance is in a session's id.
+const idBytes = 16
+
 func randomID() string {
-	var b [16]byte
+	var b [idBytes]byte
 	_, _ = rand.Read(b[:]) // never fails: crypto/rand ends the program where it could not
 	return hex.EncodeToString(b[:])
 }
@@ -125,6 +128,17 @@ func (ss *sessions) add(s *session) {
 	ss.byID[s.id] = s
 }
 
+// addOnce adds a session, unless there is one of its id already, and returns the one that is there then.
+func (ss *sessions) addOnce(s *session) *session {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	if old := ss.byID[s.id]; old != nil {
+		return old
+	}
+	ss.byID[s.id] = s
+	return s
+}
+
 // get finds a session of this view.
 func (ss *sessions) get(id, server string) *session {
 	ss.mu.Lock()
@@ -151,6 +165,32 @@ func (ss *sessions) all() []*session {
 	return out
 }
 
+// lookup finds a session of this view, also one from before the hub's last start.
+func (f *Front) lookup(ctx context.Context, id, server string) *session {
+	if s := f.sessions.get(id, server); s != nil {
+		return s
+	}
+	rec, ok := f.store.load(id)
+	if !ok || rec.Server != server || server != "" && !f.hub.Has(server) {
+		return nil
+	}
+	s := newSession(server)
+	s.id, s.client.Version = id, rec.Version
+	f.hub.Resume(ctx, s.client, rec.State)
+	if first := f.sessions.addOnce(s); first != s { // somebody else was quicker
+		f.hub.Leave(s.client)
+		return first
+	}
+	f.hub.Join(s.client)
+	return s
+}
+
+// quit ends a session for good.
+func (f *Front) quit(s *session) {
+	f.store.remove(s.id)
+	f.end(s)
+}
+
 // end ends a session: its streams, its requests, and what the hub holds for it.
 func (f *Front) end(s *session) {
 	f.sessions.remove(s)
@@ -175,9 +215,10 @@ func (f *Front) sweep() {
 		case now := <-ticker.C:
 			for _, s := range f.sessions.all() {
 				if s.open.Load() == 0 && now.Unix()-s.seen.Load() >= int64(f.opt.SessionIdle/time.Second) {
-					f.end(s)
+					f.quit(s)
 				}
 			}
+			f.store.sweep(now)
 		case <-f.stopping:
 			return
 		}

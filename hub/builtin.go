@@ -9,8 +9,9 @@ import (
 )
 
 // builtins are the hub's own tools. Those for resources are for clients that show models nothing but tools.
-func builtins(resources bool) []*tool {
-	if !resources {
+// setting is resourceTools: with "auto" they are there when some server has resources.
+func builtins(setting string, resources bool) []*tool {
+	if setting == "false" || setting != "true" && !resources {
 		return nil
 	}
 	return []*tool{

@@ -66,7 +66,7 @@ func build(set *config.Settings, servers []*upstream.Server, serverInfo []byte) 
 		c.byName[t.name] = t
 		tools = append(tools, item{t.name, t.raw})
 	}
-	for _, t := range builtins(len(resources)+len(templates) > 0) {
+	for _, t := range builtins(set.ResourceTools, len(resources)+len(templates) > 0) {
 		c.byName[t.name] = t
 		tools = append(tools, item{t.name, t.raw})
 	}

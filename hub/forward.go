@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"mcphub/config"
 	"mcphub/upstream"
 	"mcphub/wire"
 )
@@ -57,7 +58,7 @@ func (h *Hub) send(ctx context.Context, r *Request, s *upstream.Server, call *up
 		return Answer(answer)
 	}
 	c := r.Client
-	if c.Params == nil { // nobody will come back for the connection
+	if c.Params == nil || s.Config().Session == config.SessionCall { // nobody will come back for the connection
 		c = &Client{Version: c.Version, Params: wire.Splice(nil, wire.Edit{Key: "capabilities", Value: r.capabilities()})}
 		defer h.Leave(c)
 	}

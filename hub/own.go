@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"mcphub/config"
 	"mcphub/upstream"
 	"mcphub/wire"
 )
@@ -83,6 +84,12 @@ func (o *ownConn) close() {
 // apart says whether a server gives each client a connection of its own, because it asks questions that
 // cannot be told apart on a shared one.
 func (h *Hub) apart(s *upstream.Server) bool {
+	switch s.Config().Session {
+	case config.SessionShared:
+		return false
+	case config.SessionClient, config.SessionCall:
+		return true
+	}
 	_, ok := h.apartFrom.Load(s)
 	return ok
 }

@@ -24,13 +24,8 @@ func (h *Hub) relay(ctx context.Context, r *Request) Answer {
 }
 
 func (h *Hub) relayInitialize(ctx context.Context, r *Request, s *upstream.Server) Answer {
-	push := r.Client.Push
 	r.Client.Params = r.Msg.Params
-	own := &ownConn{server: s, tasks: &h.tasks, params: r.Msg.Params, unclaimed: func(m wire.Message) {
-		if push != nil {
-			push(m.Raw)
-		}
-	}}
+	own := h.newOwn(r.Client, s)
 	conn, answer, err := s.Open(ctx, r.Msg.Params, own.unclaimed)
 	if err == nil && answer.Error == nil {
 		own.conn = conn
@@ -45,6 +40,16 @@ func (h *Hub) relayInitialize(ctx context.Context, r *Request, s *upstream.Serve
 		return failure(err)
 	}
 	return Answer(answer)
+}
+
+// newOwn prepares the connection of a relayed session, which is opened with the client's own initialize.
+func (h *Hub) newOwn(c *Client, s *upstream.Server) *ownConn {
+	push := c.Push
+	return &ownConn{server: s, tasks: &h.tasks, params: c.Params, unclaimed: func(m wire.Message) {
+		if push != nil {
+			push(m.Raw)
+		}
+	}}
 }
 
 // initializeFor answers initialize from what a stateless server has said of itself.

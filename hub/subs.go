@@ -10,12 +10,14 @@ import (
 
 // subscribe has a session hear of changes of a resource.
 func (h *Hub) subscribe(ctx context.Context, r *Request) Answer {
-	uri := wire.String(wire.Get(r.Msg.Params, "uri"))
+	return h.subscribeTo(ctx, r.Client, wire.String(wire.Get(r.Msg.Params, "uri")))
+}
+
+func (h *Hub) subscribeTo(ctx context.Context, c *Client, uri string) Answer {
 	at, ok := h.locate(uri)
 	if !ok {
 		return h.notFound(uri, false)
 	}
-	c := r.Client
 	c.mu.Lock()
 	if c.subs == nil {
 		c.subs = map[string]route{}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -89,8 +90,14 @@ func serve(g *globals, cfg *config.Config, listen string, log zerolog.Logger) er
 	if err != nil {
 		return fmt.Errorf("listening on %s: %w; is another hub running? --listen picks another port", listen, err)
 	}
-	h, closeHub := newHub(cfg, log)
-	f := front.New(h, frontOptions(cfg, log))
+	key, err := stateKey(g.dataDir)
+	if err != nil {
+		return err
+	}
+	h, closeHub := newHub(cfg, log, key)
+	opt := frontOptions(cfg, log)
+	opt.SessionDir = filepath.Join(g.dataDir, "sessions")
+	f := front.New(h, opt)
 	router := chi.NewRouter()
 	f.Mount(router)
 	router.Group(func(r chi.Router) {
@@ -136,12 +143,12 @@ func untilSignal(served <-chan error) error {
 }
 
 // newHub makes the hub and its reaper; the returned function ends both.
-func newHub(cfg *config.Config, log zerolog.Logger) (*hub.Hub, func()) {
+func newHub(cfg *config.Config, log zerolog.Logger, key []byte) (*hub.Hub, func()) {
 	reaper := &upstream.Reaper{}
 	if self, err := os.Executable(); err == nil {
 		reaper = upstream.NewReaper(self, reaperVerb)
 	}
-	h := hub.New(cfg, hub.Options{Log: log, Version: version, Reaper: reaper})
+	h := hub.New(cfg, hub.Options{Log: log, Version: version, Reaper: reaper, StateKey: key})
 	return h, func() {
 		h.Close()
 		_ = reaper.Close()
@@ -152,6 +159,25 @@ func frontOptions(cfg *config.Config, log zerolog.Logger) front.Options {
 	return front.Options{
 		Log: log, Inbound: cfg.Settings.Inbound, PublicURL: cfg.Settings.PublicURL, MaxBody: cfg.Settings.Limits.MaxMessageBytes,
 	}
+}
+
+// stateKey is the key in <data-dir>/state.key, made on first use: what stateless clients carry for the hub
+// stays good over a restart.
+func stateKey(dataDir string) ([]byte, error) {
+	path := filepath.Join(dataDir, "state.key")
+	key, err := os.ReadFile(path)
+	if err == nil && len(key) == 32 {
+		return key, nil
+	}
+	key = make([]byte, 32)
+	_, _ = rand.Read(key) // never fails: crypto/rand ends the program where it could not
+	if err := os.MkdirAll(dataDir, 0o700); err != nil {
+		return nil, fmt.Errorf("making the data directory: %w; --data-dir names another", err)
+	}
+	if err := os.WriteFile(path, key, 0o600); err != nil {
+		return nil, fmt.Errorf("writing state.key: %w", err)
+	}
+	return key, nil
 }
 
 // runInfo is how the other verbs find a running hub.
@@ -199,7 +225,7 @@ func stdioCommand(g *globals) *cobra.Command {
 func serveStdio(cfg *config.Config, log zerolog.Logger) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	h, closeHub := newHub(cfg, log)
+	h, closeHub := newHub(cfg, log, nil)
 	h.Start()
 	f := front.New(h, frontOptions(cfg, log))
 	write := func(line []byte) error {
