@@ -167,7 +167,7 @@ func (c *Conn) Call(ctx context.Context, call *Call) (Answer, error) {
 	x.prepare()
 	if call.Timeout > 0 {
 		x.late = make(chan struct{})
-		x.timer = time.AfterFunc(call.Timeout, x.expire)
+		x.timer = time.AfterFunc(x.left(), x.expire)
 		defer x.timer.Stop()
 	}
 	c.mu.Lock()

@@ -240,13 +240,17 @@ func (x *exchange) extend() {
 	if x.timer == nil || x.expired || x.open > 0 {
 		return
 	}
-	d := x.call.Timeout
-	if x.call.Max > 0 {
-		d = min(d, x.call.Max-time.Since(x.started))
-	}
-	if d > 0 {
+	if d := x.left(); d > 0 {
 		x.timer.Reset(d)
 	}
+}
+
+// left is how long the server may be silent from now on.
+func (x *exchange) left() time.Duration {
+	if x.call.Max == 0 {
+		return x.call.Timeout
+	}
+	return min(x.call.Timeout, x.call.Max-time.Since(x.started))
 }
 
 // deadline is when the caller stops waiting unless progress comes.

@@ -10,7 +10,7 @@ import (
 )
 
 // maxPages bounds a list whose server always names one more page.
-const maxPages = 1000
+const maxPages = 300
 
 // Offer is what a server offers. It is never changed once published.
 type Offer struct {

@@ -20,8 +20,8 @@ func TestB079(t *testing.T) {
 	t.Parallel()
 	stdio, _ := program(t, "well")
 	modern, _ := program(t, "modern-only")
-	http, _ := web(t, "well")
-	stateless, srv := web(t, "modern-only")
+	http, httpServer := web(t, "well")
+	stateless, statelessServer := web(t, "modern-only")
 	events := webAt(testmcp.SSE(t, "well").URL)
 	for name, cfg := range map[string]*config.Server{
 		"stdio": stdio, "stdio modern": modern, "http": http, "http modern": stateless, "sse": events,
@@ -39,8 +39,8 @@ func TestB079(t *testing.T) {
 				},
 			})
 			settled(t, s)
-			if name == "http modern" {
-				srv.Log.WaitKind(t, testmcp.EventStream, 1)
+			if srv := map[*config.Server]*testmcp.Server{http: httpServer, stateless: statelessServer}[cfg]; srv != nil {
+				srv.Log.WaitKind(t, testmcp.EventStream, 1) // what is said before it is open is lost
 			}
 			before, told := tools(s), changes.Load()
 			for _, tool := range []string{"first", "second"} {

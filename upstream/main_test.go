@@ -69,7 +69,7 @@ func webAt(url string) *config.Server {
 func entry(kind config.Type) *config.Server {
 	return &config.Server{
 		Name: "rude", Type: kind, Enabled: true, Auth: config.AuthAuto,
-		RequestTimeout: 10 * time.Second, MaxRequestTimeout: 20 * time.Second, ConnectTimeout: 15 * time.Second,
+		RequestTimeout: time.Minute, MaxRequestTimeout: 2 * time.Minute, ConnectTimeout: time.Minute,
 	}
 }
 
@@ -127,17 +127,21 @@ func asError(t testing.TB, err error) *upstream.Error {
 	return e
 }
 
-// eventually waits until ok holds, at most 10 s.
+// patience is how long a test waits for what has to come. It is far above what that takes, and far below
+// the timeouts of an entry, so that waiting for one of those fails the test.
+const patience = 20 * time.Second
+
+// eventually waits until ok holds.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	look := time.NewTicker(2 * time.Millisecond)
 	defer look.Stop()
-	limit := time.After(10 * time.Second)
+	limit := time.After(patience)
 	for !ok() {
 		select {
 		case <-look.C:
 		case <-limit:
-			t.Fatalf("waiting for %s: it did not come about in 10 s", what)
+			t.Fatalf("waiting for %s: it did not come about in %v", what, patience)
 		}
 	}
 }
@@ -147,7 +151,7 @@ func settled(t testing.TB, s *upstream.Server) {
 	t.Helper()
 	select {
 	case <-s.Settled():
-	case <-time.After(20 * time.Second):
+	case <-time.After(patience):
 		t.Fatalf("the server has not settled: %+v", s.Status())
 	}
 }

@@ -7,9 +7,13 @@ import (
 	"mcphub/wire"
 )
 
-// probeTime is how long server/discover may stay unanswered before initialize is sent after it. Many
-// programs take longer to start, so a late answer still counts.
-const probeTime = 2 * time.Second
+const (
+	// probeTime is how long server/discover may stay unanswered before initialize is sent after it. Many
+	// programs take longer to start, so a late answer still counts.
+	probeTime = 2 * time.Second
+	// lateTime is how much later than that to initialize it may come.
+	lateTime = 200 * time.Millisecond
+)
 
 // clientInfo is how the hub names itself to servers.
 var clientInfo = []byte(`{"name":"mcphub","version":"1"}`)
@@ -54,8 +58,8 @@ func greet(ctx context.Context, conn *Conn, known era) (era, error) {
 	}
 }
 
-// greetMute sends initialize to a server that is slow, or silent about what it does not know, and takes
-// whichever answer is of use.
+// greetMute sends initialize to a server that is slow, or silent about what it does not know, and takes the
+// better of its answers.
 func (c *Conn) greetMute(ctx context.Context, probe <-chan reply) (era, error) {
 	c.setVersion("")
 	session := c.ask(ctx, wire.Initialize, initializeParams)
@@ -66,20 +70,20 @@ func (c *Conn) greetMute(ctx context.Context, probe <-chan reply) (era, error) {
 		}
 		return eraSession, c.begin(ctx, <-session)
 	case r := <-session:
-		refused := c.begin(ctx, r)
-		if refused == nil {
-			return eraSession, nil
+		wait := lateTime // it is up now, so its other answer comes at once or never
+		if r.err != nil || r.Error != nil {
+			wait = probeTime
 		}
-		patience := time.NewTimer(probeTime) // it is up now, so its other answer comes soon or never
-		defer patience.Stop()
+		late := time.NewTimer(wait)
+		defer late.Stop()
 		select {
-		case r := <-probe:
-			if modern, _ := c.discovered(r); modern {
-				return eraModern, nil
+		case p := <-probe:
+			if modern, err := c.discovered(p); modern || err != nil {
+				return eraModern, err
 			}
-		case <-patience.C:
+		case <-late.C:
 		}
-		return eraUnknown, refused
+		return eraSession, c.begin(ctx, r)
 	}
 }
 

@@ -30,6 +30,9 @@ func TestB057(t *testing.T) {
 		for range 5 {
 			mustCall(t, s, "echo", "")
 		}
+		if cfg == web {
+			log.WaitKind(t, testmcp.EventStream, 1) // what is said before it is open is lost
+		}
 		mustCall(t, s, "grow", "")
 		eventually(t, "the grown tool", func() bool { return log.Count("tools/list") >= 2 })
 		if n := log.Count("initialize"); n != 1 {
@@ -163,14 +166,15 @@ func TestB066(t *testing.T) {
 	t.Parallel()
 	cfg, log := program(t, "slow-initialize:150")
 	s := start(t, cfg)
-	mustCall(t, s, "echo", "")
-	settled(t, s)
-	pid := log.Of(testmcp.EventStart)[0].PID
-	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+	conn, err := s.Connect(context.Background())
+	if err != nil {
 		t.Fatal(err)
 	}
-	// Until the last thread of the process is gone its pipe takes messages, and those are lost with it.
-	eventually(t, "the end of the first process to be noticed", func() bool { return s.Status().State == upstream.StateIdle })
+	settled(t, s)
+	if err := syscall.Kill(log.Of(testmcp.EventStart)[0].PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	<-conn.Done()
 	var calls sync.WaitGroup
 	for range 10 {
 		calls.Go(func() {

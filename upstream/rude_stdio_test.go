@@ -16,8 +16,8 @@ var rudePrograms = []rude{
 	{name: "mute-initialize", change: impatient, kind: upstream.Unavailable, text: "did not finish the MCP handshake"},
 	{name: "exits-at-start", kind: upstream.Unavailable, text: "the program ended with exit status 3; it last wrote: reading the configuration | no API key is set | giving up"},
 	{name: "exits-on-discover", kind: works},
-	{name: "mute-discover", kind: works, within: 10 * time.Second},
-	{name: "dead-after-discover", change: func(cfg *config.Server) { cfg.ConnectTimeout = 9 * time.Second }, kind: works, within: 12 * time.Second},
+	{name: "mute-discover", kind: works},
+	{name: "dead-after-discover", change: func(cfg *config.Server) { cfg.ConnectTimeout = 9 * time.Second }, kind: works},
 	{name: "exits-mid-call", kind: upstream.Lost, text: "the program ended with exit status 1", then: once},
 	{name: "exits-grandchild-holds-stdout", kind: upstream.Lost, text: "the program ended with exit status 1", then: once},
 	{name: "closes-stdout", kind: upstream.Lost, text: "the program closed its output", then: once},
@@ -29,7 +29,7 @@ var rudePrograms = []rude{
 		has(t, strings.Join(m.server.Logs(100), "\n"), "stdout: Server v1 ready", `stdout: {"level":"info","msg":"a request"}`)
 	}},
 	{name: "line-2mb", kind: works, then: listsOne},
-	{name: "line-17mb", kind: works, within: 15 * time.Second, then: listsOne},
+	{name: "line-17mb", kind: works, then: listsOne},
 	{name: "line-2mb", max: 1 << 20, kind: works, then: func(t *testing.T, m met) {
 		settled(t, m.server)
 		has(t, m.server.Status().Reason, "its tools cannot be listed", "over limits.maxMessageBytes")
@@ -70,7 +70,7 @@ var rudePrograms = []rude{
 	{name: "crlf", kind: works},
 	{name: "trailing-space", kind: works},
 	{name: "repeats-cursor", kind: works, then: repeatedCursor},
-	{name: "endless-pages", kind: works, within: 15 * time.Second, then: endlessPages},
+	{name: "endless-pages", kind: works, then: endlessPages},
 	{name: "list-changed-storm", kind: works, then: storm},
 }
 
@@ -90,7 +90,7 @@ func laterCallsReturn(t *testing.T, m met) {
 		if e := asError(t, err); e.Kind != upstream.Timeout {
 			t.Errorf("got %v, want a timeout", e)
 		}
-		if took := time.Since(began); took > 3*time.Second {
+		if took := time.Since(began); took > patience {
 			t.Errorf("a call with 300 ms took %v", took)
 		}
 	}
@@ -109,11 +109,11 @@ func repeatedCursor(t *testing.T, m met) {
 
 func endlessPages(t *testing.T, m met) {
 	settled(t, m.server)
-	if n := m.log.Count("tools/list"); n != 1000 {
-		t.Errorf("the list was asked for %d times, want 1000", n)
+	if n := m.log.Count("tools/list"); n != 300 {
+		t.Errorf("the list was asked for %d times, want 300", n)
 	}
-	if n := tools(m.server); n != 1000 {
-		t.Errorf("%d tools, want 1000", n)
+	if n := tools(m.server); n != 300 {
+		t.Errorf("%d tools, want 300", n)
 	}
 	has(t, strings.Join(m.server.Offer().Notes, "\n"), "has no end")
 }

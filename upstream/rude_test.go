@@ -24,7 +24,6 @@ type rude struct {
 	args   string                // raw; "": {}
 	kind   upstream.Kind         // of the call's error
 	text   string                // part of the error's text, or of the raw answer
-	within time.Duration         // 0: five seconds
 	then   func(*testing.T, met) // looks closer, before the server is closed
 }
 
@@ -114,15 +113,8 @@ func (r *rude) meet(t *testing.T, over string, neighbour *upstream.Server) {
 }
 
 func (r *rude) call(t *testing.T, m *met, neighbour *upstream.Server) {
-	within := r.within
-	if within == 0 {
-		within = 5 * time.Second
-	}
-	tool := r.tool
-	if tool == "" {
-		tool = "echo"
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), within)
+	tool := cmp.Or(r.tool, "echo")
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	done := make(chan struct{})
 	go func() {
@@ -134,7 +126,7 @@ func (r *rude) call(t *testing.T, m *met, neighbour *upstream.Server) {
 	}
 	<-done
 	if ctx.Err() != nil {
-		t.Fatalf("the call took longer than %v: %v %+v", within, m.err, m.server.Status())
+		t.Fatalf("the call took longer than %v: %v %+v", patience, m.err, m.server.Status())
 	}
 	r.judge(t, m)
 }

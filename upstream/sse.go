@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"mcphub/wire"
 )
@@ -121,19 +122,21 @@ func (l *sseLink) readAll(er *wire.EventReader, body io.Closer) {
 	}
 }
 
-// roundTrip posts the request beside the wait for its answer: the POST may take longer than that.
+// roundTrip posts the request beside the wait for its answer, which may come before the POST is done.
 func (l *sseLink) roundTrip(ctx context.Context, x *exchange) (wire.Message, error) {
-	postCtx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	postCtx, cancel := context.WithCancel(l.conn.ctx)
 	l.conn.tasks.Go(func() {
+		defer cancel()
 		if err := l.post(postCtx, x.body); err != nil {
 			x.fail(asError(err))
 		}
 	})
 	m, err := x.await(ctx)
 	if err == nil {
+		time.AfterFunc(drainTime, cancel)
 		return m, nil
 	}
+	cancel()
 	if over := x.over(ctx); over != nil {
 		l.conn.cancel(x, over)
 		return m, over
