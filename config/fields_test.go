@@ -134,7 +134,7 @@ var settingsRows = []struct {
 	{`"toolSeparator": "__"`, func(s config.Settings) any { return s.ToolSeparator }, "__"},
 	{`"maxToolNameLength": 128`, func(s config.Settings) any { return s.MaxToolNameLength }, 128},
 	{`"exposure": "direct"`, func(s config.Settings) any { return s.Exposure }, config.ExposureDirect},
-	{`"resourceTools": "false"`, func(s config.Settings) any { return s.ResourceTools }, "false"},
+	{`"resourceTools": false`, func(s config.Settings) any { return s.ResourceTools }, "false"},
 	{`"publicUrl": "https://hub.example.com/base/"`, func(s config.Settings) any { return s.PublicURL }, "https://hub.example.com/base"},
 	{`"inbound": {"allowedHosts": ["MCPhub", "[::1]", "10.0.0.7"]}`, func(s config.Settings) any { return s.Inbound.AllowedHosts }, []string{"mcphub", "::1", "10.0.0.7"}},
 	{`"inbound": {"allowedOrigins": ["https://App.example.com/", "http://localhost:3000", "https://a:443", "http://a:443", "app://x"]}`, func(s config.Settings) any { return s.Inbound.AllowedOrigins },
