@@ -67,9 +67,9 @@ func (f *Front) Mount(r chi.Router) {
 	r.Group(func(r chi.Router) {
 		r.Use(f.Guard)
 		for _, base := range []string{"", "/servers/{server}"} {
-			r.HandleFunc(base+"/mcp", f.streamable)
-			r.Get(base+"/sse", f.openSSE)
-			r.Post(base+"/messages", f.postSSE)
+			r.HandleFunc(base+"/mcp", web{f}.streamable)
+			r.Get(base+"/sse", web{f}.openSSE)
+			r.Post(base+"/messages", web{f}.postSSE)
 		}
 	})
 }
@@ -91,7 +91,7 @@ func (f *Front) Close() {
 }
 
 // target is the server that a request's path names, "" for the merged view; ok is false where there is no such server.
-func (f *Front) target(r *http.Request) (server string, ok bool) {
+func (f web) target(r *http.Request) (server string, ok bool) {
 	server = chi.URLParam(r, "server")
 	return server, server == "" || f.hub.Has(server)
 }

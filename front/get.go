@@ -8,7 +8,7 @@ import (
 )
 
 // get opens a session's stream for messages outside of requests, or takes up a request's stream again.
-func (f *Front) get(w http.ResponseWriter, r *http.Request, server string) {
+func (f web) get(w http.ResponseWriter, r *http.Request, server string) {
 	id := r.Header.Get(headerSession)
 	if id == "" || wire.Modern(r.Header.Get(headerVersion)) {
 		w.Header().Set("Allow", "POST")
@@ -31,7 +31,7 @@ func (f *Front) get(w http.ResponseWriter, r *http.Request, server string) {
 }
 
 // hold is the life of a GET stream. A newer one takes over: the older may hang on a dead connection.
-func (f *Front) hold(w http.ResponseWriter, r *http.Request, s *session) {
+func (f web) hold(w http.ResponseWriter, r *http.Request, s *session) {
 	over := make(chan struct{})
 	s.mu.Lock()
 	if s.takeover != nil {
@@ -53,7 +53,7 @@ func (f *Front) hold(w http.ResponseWriter, r *http.Request, s *session) {
 }
 
 // pump sends what comes into the session's outbox until the stream is over.
-func (f *Front) pump(r *http.Request, s *session, events *wire.EventWriter, over <-chan struct{}) {
+func (f web) pump(r *http.Request, s *session, events *wire.EventWriter, over <-chan struct{}) {
 	beat := time.NewTicker(f.opt.Heartbeat)
 	defer beat.Stop()
 	for {
@@ -81,7 +81,7 @@ func (f *Front) pump(r *http.Request, s *session, events *wire.EventWriter, over
 }
 
 // replay sends what the client has missed of a request's stream, and the rest as it comes.
-func (f *Front) replay(w http.ResponseWriter, r *http.Request, s *session, st *stream, have int) {
+func (f web) replay(w http.ResponseWriter, r *http.Request, s *session, st *stream, have int) {
 	events := f.startEvents(w, http.StatusOK)
 	if events.Comment("ok") != nil {
 		return
@@ -116,7 +116,7 @@ func (f *Front) replay(w http.ResponseWriter, r *http.Request, s *session, st *s
 }
 
 // delete ends a session at its client's wish.
-func (f *Front) delete(w http.ResponseWriter, r *http.Request, server string) {
+func (f web) delete(w http.ResponseWriter, r *http.Request, server string) {
 	id := r.Header.Get(headerSession)
 	if id == "" {
 		w.Header().Set("Allow", "POST")

@@ -18,7 +18,7 @@ func isModern(m wire.Message) bool {
 
 // postModern answers one message of the stateless era (MCP 2026-07-28, Streamable HTTP). Closing the
 // connection is how its client cancels.
-func (f *Front) postModern(w http.ResponseWriter, r *http.Request, server string, m wire.Message) {
+func (f web) postModern(w http.ResponseWriter, r *http.Request, server string, m wire.Message) {
 	if m.IsResponse() {
 		fail(w, http.StatusBadRequest, m.ID, &wire.Error{Code: wire.CodeInvalidRequest, Message: "this protocol version has no responses from clients"})
 		return
@@ -33,7 +33,7 @@ func (f *Front) postModern(w http.ResponseWriter, r *http.Request, server string
 		fail(w, http.StatusBadRequest, m.ID, e)
 		return
 	}
-	p := &reply{f: f, w: w, modern: true}
+	p := &reply{f: f.Front, w: w, modern: true}
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
 	p.cancel = cancel

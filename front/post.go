@@ -21,8 +21,11 @@ const (
 	headerLastID  = "Last-Event-Id"
 )
 
+// web is the door over HTTP.
+type web struct{ *Front }
+
 // streamable serves one MCP endpoint.
-func (f *Front) streamable(w http.ResponseWriter, r *http.Request) {
+func (f web) streamable(w http.ResponseWriter, r *http.Request) {
 	server, ok := f.target(r)
 	if !ok {
 		http.Error(w, "no server of that name is configured", http.StatusNotFound)
@@ -42,7 +45,7 @@ func (f *Front) streamable(w http.ResponseWriter, r *http.Request) {
 }
 
 // post takes one message, or a batch, and finds out which era it is of.
-func (f *Front) post(w http.ResponseWriter, r *http.Request, server string) {
+func (f web) post(w http.ResponseWriter, r *http.Request, server string) {
 	body, ok := f.readBody(w, r)
 	if !ok {
 		return
@@ -87,7 +90,7 @@ func scanError(err error) *wire.Error {
 }
 
 // readBody reads a POST's body within the limit.
-func (f *Front) readBody(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
+func (f web) readBody(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 	if kind := r.Header.Get("Content-Type"); kind != "application/json" && !isJSON(kind) {
 		http.Error(w, "send the header Content-Type: application/json", http.StatusUnsupportedMediaType)
 		return nil, false
@@ -122,7 +125,7 @@ func isJSON(contentType string) bool {
 
 // session finds the session of a message, makes one for initialize, and makes do without for a single
 // request of someone who wants no handshake. ok is false where the request has been answered.
-func (f *Front) session(w http.ResponseWriter, r *http.Request, server string, m wire.Message) (*session, bool) {
+func (f web) session(w http.ResponseWriter, r *http.Request, server string, m wire.Message) (*session, bool) {
 	id := r.Header.Get(headerSession)
 	switch {
 	case m.Method == wire.Initialize:
@@ -140,8 +143,8 @@ func (f *Front) session(w http.ResponseWriter, r *http.Request, server string, m
 
 // answerPost answers one request of the session era. Its context ends when the client goes, unless
 // that client could take up the answer's stream again.
-func (f *Front) answerPost(w http.ResponseWriter, r *http.Request, s *session, m wire.Message) {
-	p := &reply{f: f, w: w, sess: s}
+func (f web) answerPost(w http.ResponseWriter, r *http.Request, s *session, m wire.Message) {
+	p := &reply{f: f.Front, w: w, sess: s}
 	parent := r.Context()
 	if s.client.Version >= wire.V20251125 {
 		p.prime, parent = true, context.WithoutCancel(parent)
@@ -209,7 +212,7 @@ func (f *Front) accept(ctx context.Context, s *session, m wire.Message) {
 }
 
 // postBatch answers a batch, which only protocol version 2025-03-26 has. Its requests run side by side.
-func (f *Front) postBatch(w http.ResponseWriter, r *http.Request, server string, msgs [][]byte) {
+func (f web) postBatch(w http.ResponseWriter, r *http.Request, server string, msgs [][]byte) {
 	s, ok := f.session(w, r, server, wire.Message{})
 	if !ok {
 		return

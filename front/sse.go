@@ -11,7 +11,7 @@ import (
 
 // openSSE opens a session of the older HTTP+SSE transport (MCP 2024-11-05, Transports): the stream
 // names the address to post to and carries every message to the client.
-func (f *Front) openSSE(w http.ResponseWriter, r *http.Request) {
+func (f web) openSSE(w http.ResponseWriter, r *http.Request) {
 	server, ok := f.target(r)
 	if !ok {
 		http.Error(w, "no server of that name is configured", http.StatusNotFound)
@@ -41,7 +41,7 @@ type postedTo struct {
 }
 
 // postSSE takes a message for an open stream.
-func (f *Front) postSSE(w http.ResponseWriter, r *http.Request) {
+func (f web) postSSE(w http.ResponseWriter, r *http.Request) {
 	server, _ := f.target(r)
 	s := f.sessions.get(r.URL.Query().Get("sessionId"), server)
 	if s == nil || s.duplex == nil {

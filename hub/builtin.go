@@ -27,7 +27,7 @@ func builtins(setting string, resources bool) []*tool {
 }
 
 // listResources is the tool mcp_list_resources.
-func listResources(h *Hub, _ context.Context, r *Request, args []byte) Answer {
+func listResources(h merged, _ context.Context, r *Request, args []byte) Answer {
 	server := wire.String(wire.Get(args, "server"))
 	var text strings.Builder
 	c := h.current()
@@ -48,7 +48,7 @@ func listResources(h *Hub, _ context.Context, r *Request, args []byte) Answer {
 	if text.Len() == 0 {
 		text.WriteString("no resources\n")
 	}
-	return h.finishOwn(r, textResult(text.String()))
+	return h.face.finish(r, textResult(text.String()))
 }
 
 func textResult(text string) []byte {
@@ -56,24 +56,24 @@ func textResult(text string) []byte {
 }
 
 // readByTool is the tool mcp_read_resource: each content becomes an embedded resource.
-func readByTool(h *Hub, ctx context.Context, r *Request, args []byte) Answer {
+func readByTool(h merged, ctx context.Context, r *Request, args []byte) Answer {
 	uri := wire.String(wire.Get(args, "uri"))
 	answer := h.readQuietly(ctx, r, uri)
 	if answer.Error != nil {
 		_, text := wire.ErrorOf(answer.Error)
-		return h.finishOwn(r, wire.Splice(textResult(text), wire.Edit{Key: "isError", Value: []byte("true")}))
+		return h.face.finish(r, wire.Splice(textResult(text), wire.Edit{Key: "isError", Value: []byte("true")}))
 	}
 	content := mapElements(wire.Get(answer.Result, "contents"), func(part []byte) []byte {
 		return append(append([]byte(`{"type":"resource","resource":`), part...), '}')
 	})
-	return h.finishOwn(r, wire.Splice(nil, wire.Edit{Key: "content", Value: content}))
+	return h.face.finish(r, wire.Splice(nil, wire.Edit{Key: "content", Value: content}))
 }
 
 // readQuietly reads a resource for the hub itself, which answers no questions.
-func (h *Hub) readQuietly(ctx context.Context, r *Request, uri string) Answer {
+func (h merged) readQuietly(ctx context.Context, r *Request, uri string) Answer {
 	at, ok := h.locate(uri)
 	if !ok {
-		return h.notFound(uri, r.modern())
+		return notFound(uri, r.modern())
 	}
 	answer, err := at.server.Call(ctx, &upstream.Call{
 		Method: wire.ResourcesRead, Params: wire.Splice(nil, wire.Edit{Key: "uri", Value: wire.Quote(at.own)}),

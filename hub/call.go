@@ -9,7 +9,7 @@ import (
 )
 
 // callTool routes a tools/call by the published name. The arguments and the result stay bytes.
-func (h *Hub) callTool(ctx context.Context, r *Request) Answer {
+func (h merged) callTool(ctx context.Context, r *Request) Answer {
 	f, err := wire.Fields(r.Msg.Params, "name", "arguments")
 	if err != nil {
 		return invalid("tools/call: " + err.Error())
@@ -36,18 +36,18 @@ func (h *Hub) callTool(ctx context.Context, r *Request) Answer {
 	if len(t.fixed) > 0 {
 		args = wire.Splice(args, t.fixed...)
 	}
-	return h.forward(ctx, r, t.server, &upstream.Call{
+	return bridge{h.Hub}.forward(ctx, r, t.server, &upstream.Call{
 		Method: wire.ToolsCall, Timeout: t.timeout, Headers: t.mirror(args),
 		Params: wire.Splice(r.Msg.Params, wire.Edit{Key: "name", Value: t.quoted}, wire.Edit{Key: "arguments", Value: args}),
 	})
 }
 
 // findLate looks a published name up once the servers that could have it are known.
-func (h *Hub) findLate(ctx context.Context, quoted []byte) *tool {
+func (h merged) findLate(ctx context.Context, quoted []byte) *tool {
 	name := wire.String(quoted)
 	for _, s := range h.servers {
 		if h.couldBe(s, name) {
-			h.await(ctx, s, s.Config().ConnectTimeout)
+			await(ctx, s, s.Config().ConnectTimeout)
 		}
 	}
 	return h.current().find(quoted)
@@ -55,7 +55,7 @@ func (h *Hub) findLate(ctx context.Context, quoted []byte) *tool {
 
 // callUnlisted passes a name that nobody lists to the one server that publishes its names as they are,
 // where there is just one: its list may be about to change. What its entry excludes stays excluded.
-func (h *Hub) callUnlisted(ctx context.Context, r *Request, name string) Answer {
+func (h merged) callUnlisted(ctx context.Context, r *Request, name string) Answer {
 	var bare []*upstream.Server
 	for _, s := range h.servers {
 		if s.Config().BareNames && s.Offer() != nil {
@@ -70,11 +70,11 @@ func (h *Hub) callUnlisted(ctx context.Context, r *Request, name string) Answer 
 			return h.unknownTool(name)
 		}
 	}
-	return h.forward(ctx, r, bare[0], &upstream.Call{Method: r.Msg.Method, Params: r.Msg.Params})
+	return bridge{h.Hub}.forward(ctx, r, bare[0], &upstream.Call{Method: r.Msg.Method, Params: r.Msg.Params})
 }
 
 // couldBe says whether a published name may be one of a server's.
-func (h *Hub) couldBe(s *upstream.Server, name string) bool {
+func (h merged) couldBe(s *upstream.Server, name string) bool {
 	if s.Config().BareNames {
 		return true
 	}
@@ -82,7 +82,7 @@ func (h *Hub) couldBe(s *upstream.Server, name string) bool {
 }
 
 // unknownTool says why a name cannot be called, where the hub knows.
-func (h *Hub) unknownTool(name string) Answer {
+func (h merged) unknownTool(name string) Answer {
 	text := "unknown tool " + name
 	for _, s := range h.servers {
 		if s.Offer() == nil && !s.Config().BareNames && h.couldBe(s, name) {
@@ -98,7 +98,7 @@ func (h *Hub) unknownTool(name string) Answer {
 }
 
 // getPrompt routes a prompts/get by the published name.
-func (h *Hub) getPrompt(ctx context.Context, r *Request) Answer {
+func (h merged) getPrompt(ctx context.Context, r *Request) Answer {
 	name := wire.String(wire.Get(r.Msg.Params, "name"))
 	if name == inlineName {
 		return h.inline(ctx, r)
@@ -107,26 +107,26 @@ func (h *Hub) getPrompt(ctx context.Context, r *Request) Answer {
 	if !ok {
 		return notPrompt(name)
 	}
-	return h.forward(ctx, r, at.server, &upstream.Call{
+	return bridge{h.Hub}.forward(ctx, r, at.server, &upstream.Call{
 		Method: r.Msg.Method, Params: wire.Splice(r.Msg.Params, wire.Edit{Key: "name", Value: wire.Quote(at.own)}),
 	})
 }
 
 // readResource routes a resources/read by the URI.
-func (h *Hub) readResource(ctx context.Context, r *Request) Answer {
+func (h merged) readResource(ctx context.Context, r *Request) Answer {
 	uri := wire.String(wire.Get(r.Msg.Params, "uri"))
 	at, ok := h.locate(uri)
 	if !ok {
-		return h.notFound(uri, r.modern())
+		return notFound(uri, r.modern())
 	}
-	answer := h.forward(ctx, r, at.server, &upstream.Call{
+	answer := bridge{h.Hub}.forward(ctx, r, at.server, &upstream.Call{
 		Method: r.Msg.Method, Params: wire.Splice(r.Msg.Params, wire.Edit{Key: "uri", Value: wire.Quote(at.own)}),
 	})
 	return cacheable(answer, r.Msg.Method, r.modern())
 }
 
 // complete routes a completion/complete by what it completes.
-func (h *Hub) complete(ctx context.Context, r *Request) Answer {
+func (h merged) complete(ctx context.Context, r *Request) Answer {
 	ref := wire.Get(r.Msg.Params, "ref")
 	c := h.current()
 	var at route
@@ -156,32 +156,32 @@ func (h *Hub) complete(ctx context.Context, r *Request) Answer {
 	case !known:
 		return invalid("completion/complete: its ref names nothing that is published")
 	case at.server.Offer() == nil || !at.server.Offer().Has("completions"):
-		return h.finishOwn(r, []byte(`{"completion":{"values":[]}}`))
+		return h.face.finish(r, []byte(`{"completion":{"values":[]}}`))
 	}
-	return h.forward(ctx, r, at.server, &upstream.Call{
+	return bridge{h.Hub}.forward(ctx, r, at.server, &upstream.Call{
 		Method: r.Msg.Method, Params: wire.Splice(r.Msg.Params, wire.Edit{Key: "ref", Value: ref}),
 	})
 }
 
-// finishOwn gives a result of the hub's own what the client's era wants in it.
-func (h *Hub) finishOwn(r *Request, result []byte) Answer {
+// finish gives a result of the hub's own what the client's era wants in it.
+func (f face) finish(r *Request, result []byte) Answer {
 	if !r.modern() {
 		return Answer{Result: result}
 	}
-	return Answer{Result: wire.Splice(result, wire.Edit{Key: "resultType", Value: resultMarks}, wire.Edit{Key: "_meta", Value: h.ownMeta()})}
+	return Answer{Result: wire.Splice(result, wire.Edit{Key: "resultType", Value: resultMarks}, wire.Edit{Key: "_meta", Value: f.meta()})}
 }
 
 // resultMarks is the resultType of a result that is whole.
 var resultMarks = []byte(`"complete"`)
 
 // translate fits a result to the client's era and view. A server's own name never poses as the hub's.
-func (h *Hub) translate(a Answer, r *Request, s *upstream.Server) Answer {
+func (h bridge) translate(a Answer, r *Request, s *upstream.Server) Answer {
 	offer := s.Offer()
 	if a.Result == nil || offer == nil {
 		return a
 	}
 	a.Result = h.catalog.Load().republish(s, a.Result)
-	h.noteTask(r, s, a.Result)
+	h.tasksOf.note(r, s, a.Result)
 	fromModern, toModern := wire.Modern(offer.Version), r.modern()
 	if !fromModern && !toModern {
 		return a
@@ -196,7 +196,7 @@ func (h *Hub) translate(a Answer, r *Request, s *upstream.Server) Answer {
 		if kind == nil {
 			edits = append(edits, wire.Edit{Key: "resultType", Value: resultMarks})
 		}
-		edits = append(edits, wire.Edit{Key: "_meta", Value: wire.Splice(meta, wire.Edit{Key: wire.MetaServerInfo, Value: h.serverInfo()})})
+		edits = append(edits, wire.Edit{Key: "_meta", Value: wire.Splice(meta, wire.Edit{Key: wire.MetaServerInfo, Value: h.face.info()})})
 	} else if wire.Get(meta, wire.MetaServerInfo) != nil {
 		edits = append(edits, wire.Edit{Key: "_meta", Value: wire.Splice(meta, wire.Edit{Key: wire.MetaServerInfo})})
 	}

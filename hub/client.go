@@ -98,8 +98,8 @@ func (h *Hub) Leave(c *Client) {
 	h.mu.Lock()
 	delete(h.clients, c)
 	h.mu.Unlock()
-	h.unsubscribeAll(c)
-	h.lowerLevel()
+	subscriptions{h}.unsubscribeAll(c)
+	logs{h}.lowerLevel()
 	c.mu.Lock()
 	conns := c.conns
 	c.conns = nil

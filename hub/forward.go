@@ -10,6 +10,9 @@ import (
 	"mcphub/wire"
 )
 
+// bridge carries calls between clients and servers of any two eras.
+type bridge struct{ *Hub }
+
 // forward carries a request that a server may answer with questions: tools/call, prompts/get and
 // resources/read. Whichever era client and server are of, each sees its own.
 //
@@ -18,15 +21,15 @@ import (
 //	                  stream, as they come            the answers
 //	stateless         the call is parked while the   the server's state is sealed and
 //	                  client fetches the answers      passes through
-func (h *Hub) forward(ctx context.Context, r *Request, s *upstream.Server, call *upstream.Call) Answer {
+func (h bridge) forward(ctx context.Context, r *Request, s *upstream.Server, call *upstream.Call) Answer {
 	call.Capabilities, call.LogLevel = r.capabilities(), r.Client.logLevel()
 	if token := wire.Get(call.Params, "requestState"); token != nil && r.modern() {
-		st, err := h.open(r, wire.String(token))
+		st, err := h.sealer.open(r, wire.String(token))
 		if err != nil {
 			return failed(err)
 		}
 		if st.Parked != "" {
-			return h.unpark(ctx, r, st)
+			return parking{h.Hub}.unpark(ctx, r, st)
 		}
 		call.Params = wire.Splice(call.Params, wire.Edit{Key: "requestState", Value: st.Upstream})
 	}
@@ -35,9 +38,9 @@ func (h *Hub) forward(ctx context.Context, r *Request, s *upstream.Server, call 
 		return failure(err)
 	}
 	if r.modern() && !conn.Modern() && string(call.Capabilities) != "{}" {
-		return h.park(ctx, r, s, call)
+		return parking{h.Hub}.park(ctx, r, s, call)
 	}
-	call.Sink = &callSink{h: h, r: r, ctx: ctx}
+	call.Sink = &callSink{h: h.Hub, r: r, ctx: ctx}
 	answer := h.send(ctx, r, s, call)
 	if !conn.Modern() || !asksInput(answer.Result) {
 		return h.translate(answer, r, s)
@@ -49,8 +52,8 @@ func (h *Hub) forward(ctx context.Context, r *Request, s *upstream.Server, call 
 }
 
 // send makes a call on the connection that this client uses with the server.
-func (h *Hub) send(ctx context.Context, r *Request, s *upstream.Server, call *upstream.Call) Answer {
-	if !h.apart(s) {
+func (h bridge) send(ctx context.Context, r *Request, s *upstream.Server, call *upstream.Call) Answer {
+	if !(apartness{h.Hub}).apart(s) {
 		answer, err := s.Call(ctx, call)
 		if err != nil {
 			return failure(err)
@@ -62,7 +65,7 @@ func (h *Hub) send(ctx context.Context, r *Request, s *upstream.Server, call *up
 		c = &Client{Version: c.Version, Params: wire.Splice(nil, wire.Edit{Key: "capabilities", Value: r.capabilities()})}
 		defer h.Leave(c)
 	}
-	conn, err := h.connOf(c, s).get(ctx)
+	conn, err := apartness{h.Hub}.connOf(c, s).get(ctx)
 	if err != nil {
 		return failure(err)
 	}
@@ -88,7 +91,7 @@ const (
 )
 
 // answerInput asks a session client what a stateless server wants to know, and calls again with the answers.
-func (h *Hub) answerInput(ctx context.Context, r *Request, s *upstream.Server, call *upstream.Call, answer Answer) Answer {
+func (h bridge) answerInput(ctx context.Context, r *Request, s *upstream.Server, call *upstream.Call, answer Answer) Answer {
 	first := call.Params
 	for range inputRounds {
 		responses, err := h.askAll(ctx, r, wire.Get(answer.Result, "inputRequests"))
@@ -106,7 +109,7 @@ func (h *Hub) answerInput(ctx context.Context, r *Request, s *upstream.Server, c
 }
 
 // askAll puts all requests of an input_required result to the client at once.
-func (h *Hub) askAll(ctx context.Context, r *Request, requests []byte) ([]byte, *wire.Error) {
+func (h bridge) askAll(ctx context.Context, r *Request, requests []byte) ([]byte, *wire.Error) {
 	var asking sync.WaitGroup
 	var mu sync.Mutex
 	var edits []wire.Edit
@@ -135,7 +138,7 @@ func (h *Hub) askAll(ctx context.Context, r *Request, requests []byte) ([]byte, 
 	return wire.Splice(nil, edits...), trouble
 }
 
-func (h *Hub) askOne(ctx context.Context, r *Request, m wire.Message) ([]byte, *wire.Error) {
+func (h bridge) askOne(ctx context.Context, r *Request, m wire.Message) ([]byte, *wire.Error) {
 	if r.Client.Params == nil || !able(r.capabilities(), m) {
 		result, err := declined(m)
 		if result == nil && err == nil {

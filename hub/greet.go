@@ -3,6 +3,7 @@ package hub
 import (
 	"strings"
 
+	"mcphub/upstream"
 	"mcphub/wire"
 )
 
@@ -12,7 +13,7 @@ const (
 )
 
 // initialize opens a session with the merged view.
-func (h *Hub) initialize(r *Request) Answer {
+func (h merged) initialize(r *Request) Answer {
 	if wire.Modern(r.Client.Version) {
 		return unknownMethod(r.Msg.Method)
 	}
@@ -22,10 +23,10 @@ func (h *Hub) initialize(r *Request) Answer {
 	}
 	version := sessionVersion(asked)
 	r.Client.Params = r.Msg.Params
-	out := append([]byte(`{"protocolVersion":"`+version+`","capabilities":`), h.capabilities()...)
+	out := append([]byte(`{"protocolVersion":"`+version+`","capabilities":`), capabilities(h.servers)...)
 	out = append(out, `,"serverInfo":`...)
-	out = append(out, h.serverInfo()...)
-	out = h.appendInstructions(out)
+	out = append(out, h.face.info()...)
+	out = appendInstructions(out, h.servers)
 	return Answer{Result: append(out, '}')}
 }
 
@@ -39,22 +40,22 @@ func sessionVersion(asked string) string {
 }
 
 // discover describes the merged view to a stateless client.
-func (h *Hub) discover() Answer {
+func (h merged) discover() Answer {
 	out := []byte(`{"resultType":"complete","supportedVersions":["`)
 	out = append(out, strings.Join(wire.Versions, `","`)...)
-	out = append(append(out, `"],"capabilities":`...), h.capabilities()...)
+	out = append(append(out, `"],"capabilities":`...), capabilities(h.servers)...)
 	out = append(out, `,"_meta":`...)
-	out = append(out, h.ownMeta()...)
-	out = h.appendInstructions(out)
+	out = append(out, h.face.meta()...)
+	out = appendInstructions(out, h.servers)
 	return Answer{Result: append(out, `,"ttlMs":0,"cacheScope":"private"}`...)}
 }
 
 // capabilities is what the merged view can do: what the hub does for every server, and the extensions
 // that some server has.
-func (h *Hub) capabilities() []byte {
+func capabilities(servers []*upstream.Server) []byte {
 	out := []byte(`{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"prompts":{"listChanged":true},"completions":{},"logging":{}}`)
 	var extensions, tasks []byte
-	for _, s := range h.servers {
+	for _, s := range servers {
 		offer := s.Offer()
 		if offer == nil {
 			continue
@@ -71,21 +72,24 @@ func (h *Hub) capabilities() []byte {
 	return wire.Splice(out, wire.Edit{Key: "tasks", Value: tasks}, wire.Edit{Key: "extensions", Value: extensions})
 }
 
-func (h *Hub) serverInfo() []byte {
-	return append(append([]byte(`{"name":"mcphub","version":`), wire.Quote(h.opt.Version)...), '}')
+// face is the hub's version, by which it names itself.
+type face string
+
+func (f face) info() []byte {
+	return append(append([]byte(`{"name":"mcphub","version":`), wire.Quote(string(f))...), '}')
 }
 
-// ownMeta is the _meta of a result that the hub itself makes for a stateless client.
-func (h *Hub) ownMeta() []byte { return metaOf(h.serverInfo()) }
+// meta is the _meta of a result that the hub itself makes for a stateless client.
+func (f face) meta() []byte { return metaOf(f.info()) }
 
 func metaOf(serverInfo []byte) []byte {
 	return append(append([]byte(`{"`+wire.MetaServerInfo+`":`), serverInfo...), '}')
 }
 
 // appendInstructions merges what the servers known so far say to models, each under its name and cut to size.
-func (h *Hub) appendInstructions(out []byte) []byte {
+func appendInstructions(out []byte, servers []*upstream.Server) []byte {
 	var text strings.Builder
-	for _, s := range h.servers {
+	for _, s := range servers {
 		offer := s.Offer()
 		if offer == nil {
 			continue

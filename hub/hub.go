@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/rs/zerolog"
 
 	"mcphub/config"
@@ -32,6 +31,7 @@ const startsAtOnce = 4
 // Hub answers clients from many servers.
 type Hub struct {
 	opt     Options
+	face    face
 	set     *config.Settings
 	servers []*upstream.Server
 	byName  map[string]*upstream.Server
@@ -47,10 +47,10 @@ type Hub struct {
 	tasks      sync.WaitGroup
 
 	sealer    *sealer
-	apartFrom sync.Map                 // servers with one connection per client
-	orphans   atomic.Int64             // questions that nobody could be found for
-	level     atomic.Pointer[string]   // of log messages that some session wants
-	tasksOf   *lru.Cache[string, task] // whose task an id is
+	apartFrom sync.Map               // servers with one connection per client
+	orphans   atomic.Int64           // questions that nobody could be found for
+	level     atomic.Pointer[string] // of log messages that some session wants
+	tasksOf   taskBook               // whose task an id is
 
 	mu       sync.Mutex // guards the rest
 	clients  map[*Client]struct{}
@@ -61,14 +61,14 @@ type Hub struct {
 // New makes a hub for a checked configuration. Nothing runs before Start.
 func New(cfg *config.Config, opt Options) *Hub {
 	h := &Hub{
-		opt: opt, set: &cfg.Settings, byName: map[string]*upstream.Server{},
+		opt: opt, face: face(opt.Version), set: &cfg.Settings, byName: map[string]*upstream.Server{},
 		dirty: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
 		clients: map[*Client]struct{}{}, watchers: map[*watcher]struct{}{}, parked: map[string]*parked{},
 		sealer: newSealer(opt.StateKey), tasksOf: newTasks(),
 	}
 	up := &upstream.Options{
 		Log: opt.Log, Version: opt.Version, MaxMessage: int(cfg.Settings.Limits.MaxMessageBytes), Reaper: opt.Reaper,
-		OnChange: func(*upstream.Server) { h.touch() }, OnNotice: h.notice, OnAsk: h.orphan, Starts: make(chan struct{}, startsAtOnce),
+		OnChange: func(*upstream.Server) { h.touch() }, OnNotice: h.notice, OnAsk: apartness{h}.orphan, Starts: make(chan struct{}, startsAtOnce),
 	}
 	if cfg.Settings.Enabled {
 		for _, entry := range cfg.Servers {
@@ -77,7 +77,7 @@ func New(cfg *config.Config, opt Options) *Hub {
 			h.byName[entry.Name] = s
 		}
 	}
-	h.catalog.Store(build(h.set, nil, h.serverInfo()))
+	h.catalog.Store(build(h.set, nil, h.face.info()))
 	return h
 }
 
@@ -139,7 +139,7 @@ func (h *Hub) rebuild() *catalog {
 	if old.change == change {
 		return old
 	}
-	now := build(h.set, h.servers, h.serverInfo())
+	now := build(h.set, h.servers, h.face.info())
 	now.change = change
 	h.catalog.Store(now)
 	told := map[string]bool{}
@@ -180,7 +180,7 @@ func (h *Hub) settle(ctx context.Context) {
 	h.listedFrom.CompareAndSwap(0, time.Now().UnixNano())
 	opened := time.Unix(0, h.listedFrom.Load())
 	for _, s := range h.servers {
-		h.await(ctx, s, time.Until(opened.Add(s.Config().StartupTimeout)))
+		await(ctx, s, time.Until(opened.Add(s.Config().StartupTimeout)))
 	}
 }
 
@@ -207,14 +207,14 @@ func (h *Hub) notice(s *upstream.Server, m wire.Message) {
 	case wire.ToolsChanged, wire.PromptsChanged, wire.ResourcesChanged:
 		h.announce(s.Name(), m.Method)
 	case wire.ResourceUpdated:
-		h.updated(s, m)
+		subscriptions{h}.updated(s, m)
 	case wire.TaskStatus:
-		h.taskNews(m)
+		subscriptions{h}.taskNews(m)
 	}
 }
 
 // await waits at most d for the server's first offer.
-func (h *Hub) await(ctx context.Context, s *upstream.Server, d time.Duration) {
+func await(ctx context.Context, s *upstream.Server, d time.Duration) {
 	select {
 	case <-s.Settled():
 		return

@@ -22,7 +22,7 @@ var mention = regexp.MustCompile(`@mcp:([A-Za-z0-9][A-Za-z0-9_.-]{0,63})/(\S*[^\
 const inlineMost = 32
 
 // inline is prompts/get of the prompt mcp_inline. A mention that cannot be read stays, with a notice.
-func (h *Hub) inline(ctx context.Context, r *Request) Answer {
+func (h merged) inline(ctx context.Context, r *Request) Answer {
 	text := wire.String(wire.Path(r.Msg.Params, "arguments", "text"))
 	var notices []string
 	n := 0
@@ -54,7 +54,7 @@ func (h *Hub) inline(ctx context.Context, r *Request) Answer {
 		out += "\n\n[mcphub: not replaced: " + strings.Join(notices, "; ") + "]"
 	}
 	message := append([]byte(`{"messages":[{"role":"user","content":{"type":"text","text":`), wire.Quote(out)...)
-	return h.finishOwn(r, append(message, `}}]}`...))
+	return h.face.finish(r, append(message, `}}]}`...))
 }
 
 // contentText joins the texts of a resources/read result; ok is false where a part is no text.
@@ -74,7 +74,7 @@ func contentText(result []byte) (text string, ok bool) {
 const completionsMost = 100
 
 // completeInline offers servers, then a server's resources, for the mention that the text ends in.
-func (h *Hub) completeInline(_ context.Context, r *Request) Answer {
+func (h merged) completeInline(_ context.Context, r *Request) Answer {
 	text := wire.String(wire.Path(r.Msg.Params, "argument", "value"))
 	start := strings.LastIndex(text, "@mcp:")
 	var values [][]byte
@@ -101,5 +101,5 @@ func (h *Hub) completeInline(_ context.Context, r *Request) Answer {
 		}
 		out = append(out, v...)
 	}
-	return h.finishOwn(r, append(out, `]}}`...))
+	return h.face.finish(r, append(out, `]}}`...))
 }

@@ -39,7 +39,7 @@ func (w *watcher) tell(n news) {
 
 // listen holds a subscription of a stateless client until it goes or the hub ends
 // (MCP 2026-07-28, Subscriptions).
-func (h *Hub) listen(ctx context.Context, r *Request) Answer {
+func (h subscriptions) listen(ctx context.Context, r *Request) Answer {
 	if !r.modern() || r.Out == nil {
 		return unknownMethod(r.Msg.Method)
 	}
@@ -76,7 +76,7 @@ func (h *Hub) listen(ctx context.Context, r *Request) Answer {
 }
 
 // grant subscribes to what the hub can tell of, and says what that is.
-func (h *Hub) grant(ctx context.Context, w *watcher, filter []byte) []byte {
+func (h subscriptions) grant(ctx context.Context, w *watcher, filter []byte) []byte {
 	var granted []wire.Edit
 	for _, kind := range listenKinds {
 		if string(wire.Get(filter, kind.member)) == "true" {
@@ -104,7 +104,7 @@ func (h *Hub) grant(ctx context.Context, w *watcher, filter []byte) []byte {
 }
 
 // locateIn finds the owner of a URI in one view.
-func (h *Hub) locateIn(server, uri string) (route, bool) {
+func (h subscriptions) locateIn(server, uri string) (route, bool) {
 	if server != "" {
 		return route{h.byName[server], uri}, uri != ""
 	}

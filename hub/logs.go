@@ -11,8 +11,11 @@ import (
 // levels of log messages, lowest first (RFC 5424 by MCP, Logging).
 var levels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 
+// logs keeps the levels of log messages that clients want.
+type logs struct{ *Hub }
+
 // setLevel keeps a session's level and asks the servers for the lowest that any session wants.
-func (h *Hub) setLevel(ctx context.Context, r *Request) Answer {
+func (h logs) setLevel(ctx context.Context, r *Request) Answer {
 	level := wire.String(wire.Get(r.Msg.Params, "level"))
 	if !slices.Contains(levels, level) {
 		return invalid("logging/setLevel: unknown level " + level)
@@ -26,7 +29,7 @@ func (h *Hub) setLevel(ctx context.Context, r *Request) Answer {
 
 // lowerLevel tells the servers the lowest level that any session wants, in the background: one that is
 // slow to answer concerns nobody.
-func (h *Hub) lowerLevel() {
+func (h logs) lowerLevel() {
 	lowest := ""
 	h.mu.Lock()
 	for c := range h.clients {
@@ -70,7 +73,7 @@ func (r *Request) wantsLog(m wire.Message) bool {
 }
 
 // ownNotice takes what belongs to no call on a connection that is one client's.
-func (h *Hub) ownNotice(c *Client, s *upstream.Server, m wire.Message) {
+func (h logs) ownNotice(c *Client, s *upstream.Server, m wire.Message) {
 	r := &Request{Client: c}
 	switch {
 	case m.IsRequest():
@@ -81,7 +84,7 @@ func (h *Hub) ownNotice(c *Client, s *upstream.Server, m wire.Message) {
 		h.tasks.Go(func() {
 			ctx, cancel := context.WithTimeout(context.Background(), s.Config().RequestTimeout)
 			defer cancel()
-			if conn, err := own.get(ctx); err == nil && !(&callSink{h: h, r: r, ctx: ctx}).Ask(conn, m) {
+			if conn, err := own.get(ctx); err == nil && !(&callSink{h: h.Hub, r: r, ctx: ctx}).Ask(conn, m) {
 				conn.Refuse(m)
 			}
 		})

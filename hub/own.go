@@ -81,9 +81,12 @@ func (o *ownConn) close() {
 	}
 }
 
+// apartness decides which servers give each client a connection of its own.
+type apartness struct{ *Hub }
+
 // apart says whether a server gives each client a connection of its own, because it asks questions that
 // cannot be told apart on a shared one.
-func (h *Hub) apart(s *upstream.Server) bool {
+func (h apartness) apart(s *upstream.Server) bool {
 	switch s.Config().Session {
 	case config.SessionShared:
 		return false
@@ -96,7 +99,7 @@ func (h *Hub) apart(s *upstream.Server) bool {
 
 // orphan takes a server's request whose call cannot be made out: it declines, and from then on the server
 // gets one connection per client.
-func (h *Hub) orphan(s *upstream.Server, conn *upstream.Conn, m wire.Message) bool {
+func (h apartness) orphan(s *upstream.Server, conn *upstream.Conn, m wire.Message) bool {
 	if _, known := h.apartFrom.LoadOrStore(s, true); !known {
 		h.opt.Log.Warn().Str("server", s.Name()).Str("method", m.Method).
 			Msg("asked a question that could be for several clients; each client gets a connection of its own from now on")
@@ -106,7 +109,7 @@ func (h *Hub) orphan(s *upstream.Server, conn *upstream.Conn, m wire.Message) bo
 }
 
 // connOf returns the connection that a client's session has with a server, making it where there is none.
-func (h *Hub) connOf(c *Client, s *upstream.Server) *ownConn {
+func (h apartness) connOf(c *Client, s *upstream.Server) *ownConn {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.conns == nil {
@@ -114,7 +117,7 @@ func (h *Hub) connOf(c *Client, s *upstream.Server) *ownConn {
 	}
 	own := c.conns[s]
 	if own == nil {
-		own = &ownConn{server: s, tasks: &h.tasks, ready: true, params: ownParams(c), unclaimed: func(m wire.Message) { h.ownNotice(c, s, m) }}
+		own = &ownConn{server: s, tasks: &h.tasks, ready: true, params: ownParams(c), unclaimed: func(m wire.Message) { logs{h.Hub}.ownNotice(c, s, m) }}
 		c.conns[s] = own
 	}
 	return own

@@ -37,14 +37,17 @@ type asked struct {
 	m    wire.Message
 }
 
+// parking keeps the calls that wait for their clients.
+type parking struct{ *Hub }
+
 // park starts a call that may outlast the request it came by.
-func (h *Hub) park(ctx context.Context, r *Request, s *upstream.Server, call *upstream.Call) Answer {
+func (h parking) park(ctx context.Context, r *Request, s *upstream.Server, call *upstream.Call) Answer {
 	callCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	p := &parked{id: randomKey(), s: s, caps: r.capabilities(), cancel: cancel, news: make(chan struct{}, 1)}
 	call.Sink = p
 	h.tasks.Go(func() {
 		defer cancel()
-		answer := h.send(callCtx, r, s, call)
+		answer := bridge{h.Hub}.send(callCtx, r, s, call)
 		p.mu.Lock()
 		p.answer = &answer
 		p.mu.Unlock()
@@ -86,7 +89,7 @@ func (p *parked) Ask(conn *upstream.Conn, m wire.Message) bool {
 }
 
 // wait returns the call's answer, or its questions for the client to answer by calling again.
-func (h *Hub) wait(ctx context.Context, r *Request, p *parked) Answer {
+func (h parking) wait(ctx context.Context, r *Request, p *parked) Answer {
 	p.mu.Lock()
 	p.r = r
 	p.mu.Unlock()
@@ -103,7 +106,7 @@ func (h *Hub) wait(ctx context.Context, r *Request, p *parked) Answer {
 			answer := *p.answer
 			p.r = nil
 			p.mu.Unlock()
-			return h.translate(answer, r, p.s)
+			return bridge{h.Hub}.translate(answer, r, p.s)
 		case len(p.asked) > 0:
 			answer := h.leaveQuestions(r, p)
 			p.mu.Unlock()
@@ -114,7 +117,7 @@ func (h *Hub) wait(ctx context.Context, r *Request, p *parked) Answer {
 }
 
 // leaveQuestions parks the call and hands its questions out; p.mu is held.
-func (h *Hub) leaveQuestions(r *Request, p *parked) Answer {
+func (h parking) leaveQuestions(r *Request, p *parked) Answer {
 	h.mu.Lock()
 	full := len(h.parked) >= parkedMost && h.parked[p.id] == nil
 	if !full {
@@ -135,22 +138,22 @@ func (h *Hub) leaveQuestions(r *Request, p *parked) Answer {
 		request := wire.Splice(nil, wire.Edit{Key: "method", Value: wire.Quote(q.m.Method)}, wire.Edit{Key: "params", Value: q.m.Params})
 		requests = append(requests, wire.Edit{Key: q.key, Value: request})
 	}
-	token, _ := h.seal(r, state{Parked: p.id})
+	token, _ := h.sealer.seal(r, state{Parked: p.id})
 	return Answer{Result: wire.Splice(nil,
 		wire.Edit{Key: "resultType", Value: []byte(`"input_required"`)},
 		wire.Edit{Key: "inputRequests", Value: wire.Splice(nil, requests...)},
 		wire.Edit{Key: "requestState", Value: token},
-		wire.Edit{Key: "_meta", Value: h.ownMeta()})}
+		wire.Edit{Key: "_meta", Value: h.face.meta()})}
 }
 
-func (h *Hub) forget(p *parked) {
+func (h parking) forget(p *parked) {
 	h.mu.Lock()
 	delete(h.parked, p.id)
 	h.mu.Unlock()
 }
 
 // unpark goes on with a parked call: it hands the client's answers to the server and waits for what comes next.
-func (h *Hub) unpark(ctx context.Context, r *Request, st state) Answer {
+func (h parking) unpark(ctx context.Context, r *Request, st state) Answer {
 	h.mu.Lock()
 	p := h.parked[st.Parked]
 	h.mu.Unlock()

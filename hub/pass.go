@@ -19,27 +19,30 @@ type task struct {
 	client *Client
 }
 
-func newTasks() *lru.Cache[string, task] {
+// taskBook says whose a task is, by its id.
+type taskBook struct{ *lru.Cache[string, task] }
+
+func newTasks() taskBook {
 	cache, err := lru.New[string, task](tasksKept)
 	if err != nil {
 		panic(err) // the size is positive
 	}
-	return cache
+	return taskBook{cache}
 }
 
-// noteTask remembers which server a task runs on, when a result tells of a new one.
-func (h *Hub) noteTask(r *Request, s *upstream.Server, result []byte) {
+// note remembers which server a task runs on, when a result tells of a new one.
+func (b taskBook) note(r *Request, s *upstream.Server, result []byte) {
 	id := wire.Path(result, "task", "taskId")
 	if id == nil {
 		id = wire.Get(result, "taskId")
 	}
 	if id != nil {
-		h.tasksOf.Add(wire.String(id), task{s, r.Client})
+		b.Add(wire.String(id), task{s, r.Client})
 	}
 }
 
 // taskNews tells the client that began a task how it stands.
-func (h *Hub) taskNews(m wire.Message) {
+func (h subscriptions) taskNews(m wire.Message) {
 	t, ok := h.tasksOf.Get(wire.String(wire.Get(m.Params, "taskId")))
 	if !ok {
 		return
@@ -54,10 +57,10 @@ func (h *Hub) taskNews(m wire.Message) {
 
 // pass carries a request of an extension to the one server that can own it. Which one that is, the hub
 // does not guess.
-func (h *Hub) pass(ctx context.Context, r *Request) Answer {
+func (h merged) pass(ctx context.Context, r *Request) Answer {
 	if id := wire.Get(r.Msg.Params, "taskId"); id != nil {
 		if t, ok := h.tasksOf.Get(wire.String(id)); ok {
-			return h.forward(ctx, r, t.server, &upstream.Call{Method: r.Msg.Method, Params: r.Msg.Params})
+			return bridge{h.Hub}.forward(ctx, r, t.server, &upstream.Call{Method: r.Msg.Method, Params: r.Msg.Params})
 		}
 	}
 	family, _, _ := strings.Cut(r.Msg.Method, "/")
@@ -71,7 +74,7 @@ func (h *Hub) pass(ctx context.Context, r *Request) Answer {
 	case 0:
 		return unknownMethod(r.Msg.Method)
 	case 1:
-		return h.forward(ctx, r, owners[0], &upstream.Call{Method: r.Msg.Method, Params: r.Msg.Params})
+		return bridge{h.Hub}.forward(ctx, r, owners[0], &upstream.Call{Method: r.Msg.Method, Params: r.Msg.Params})
 	}
 	return failed(&wire.Error{Code: wire.CodeMethodNotFound, Message: "method not found: " + r.Msg.Method +
 		" could be for several servers; send it to /servers/<name>/mcp of the one you mean"})

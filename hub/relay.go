@@ -9,10 +9,13 @@ import (
 	"mcphub/wire"
 )
 
+// relayed answers for one server alone.
+type relayed struct{ *Hub }
+
 // relay passes a request to one server under the server's own names. A session has a connection of its
 // own there, opened with its own initialize, so that whatever the server speaks reaches it and nobody
 // else. Clients without a session share the hub's connection.
-func (h *Hub) relay(ctx context.Context, r *Request) Answer {
+func (h relayed) relay(ctx context.Context, r *Request) Answer {
 	s := h.byName[r.Client.Server]
 	switch {
 	case r.Msg.Method == wire.Initialize && !wire.Modern(r.Client.Version):
@@ -23,7 +26,7 @@ func (h *Hub) relay(ctx context.Context, r *Request) Answer {
 	return h.relayShared(ctx, r, s)
 }
 
-func (h *Hub) relayInitialize(ctx context.Context, r *Request, s *upstream.Server) Answer {
+func (h relayed) relayInitialize(ctx context.Context, r *Request, s *upstream.Server) Answer {
 	r.Client.Params = r.Msg.Params
 	own := h.newOwn(r.Client, s)
 	conn, answer, err := s.Open(ctx, r.Msg.Params, own.unclaimed)
@@ -43,7 +46,7 @@ func (h *Hub) relayInitialize(ctx context.Context, r *Request, s *upstream.Serve
 }
 
 // newOwn prepares the connection of a relayed session, which is opened with the client's own initialize.
-func (h *Hub) newOwn(c *Client, s *upstream.Server) *ownConn {
+func (h relayed) newOwn(c *Client, s *upstream.Server) *ownConn {
 	push := c.Push
 	return &ownConn{server: s, tasks: &h.tasks, params: c.Params, unclaimed: func(m wire.Message) {
 		if push != nil {
@@ -53,11 +56,11 @@ func (h *Hub) newOwn(c *Client, s *upstream.Server) *ownConn {
 }
 
 // initializeFor answers initialize from what a stateless server has said of itself.
-func (h *Hub) initializeFor(r *Request, conn *upstream.Conn) Answer {
+func (h relayed) initializeFor(r *Request, conn *upstream.Conn) Answer {
 	version := sessionVersion(wire.String(wire.Get(r.Msg.Params, "protocolVersion")))
 	info := wire.Path(conn.Greeting, "_meta", wire.MetaServerInfo)
 	if info == nil {
-		info = h.serverInfo()
+		info = h.face.info()
 	}
 	edits := []wire.Edit{
 		{Key: "protocolVersion", Value: wire.Quote(version)},
@@ -68,7 +71,7 @@ func (h *Hub) initializeFor(r *Request, conn *upstream.Conn) Answer {
 	return Answer{Result: wire.Splice(nil, edits...)}
 }
 
-func (h *Hub) relayOwn(ctx context.Context, r *Request) Answer {
+func (h relayed) relayOwn(ctx context.Context, r *Request) Answer {
 	conn, err := r.Client.own.get(ctx)
 	if err != nil {
 		return failure(err)
@@ -111,7 +114,7 @@ func (s *relaySink) Ask(conn *upstream.Conn, m wire.Message) bool { return decli
 func (s *relaySink) Prime(retry time.Duration) { (*Request)(s).prime(retry) }
 
 // relayShared passes a request over the connection that the hub itself holds with the server.
-func (h *Hub) relayShared(ctx context.Context, r *Request, s *upstream.Server) Answer {
+func (h relayed) relayShared(ctx context.Context, r *Request, s *upstream.Server) Answer {
 	conn, err := s.Connect(ctx)
 	if err != nil {
 		return failure(err)
@@ -123,7 +126,7 @@ func (h *Hub) relayShared(ctx context.Context, r *Request, s *upstream.Server) A
 		}
 	}
 	if modern != conn.Modern() && mayAsk(r.Msg.Method) {
-		return cacheable(h.forward(ctx, r, s, &upstream.Call{Method: r.Msg.Method, Params: r.Msg.Params, Headers: h.mirrorFor(s, r.Msg)}), r.Msg.Method, modern)
+		return cacheable(bridge{h.Hub}.forward(ctx, r, s, &upstream.Call{Method: r.Msg.Method, Params: r.Msg.Params, Headers: h.mirrorFor(s, r.Msg)}), r.Msg.Method, modern)
 	}
 	call := &upstream.Call{
 		Method: r.Msg.Method, Params: r.Msg.Params, AsIs: modern, Headers: r.Headers, Sink: (*relaySink)(r),
@@ -148,7 +151,7 @@ func mayAsk(method string) bool {
 }
 
 // mirrorFor computes the headers of a call to a stateless server from its own list.
-func (h *Hub) mirrorFor(s *upstream.Server, m wire.Message) map[string]string {
+func (h relayed) mirrorFor(s *upstream.Server, m wire.Message) map[string]string {
 	if m.Method != wire.ToolsCall {
 		return nil
 	}
@@ -162,13 +165,13 @@ func (h *Hub) mirrorFor(s *upstream.Server, m wire.Message) map[string]string {
 }
 
 // bridge answers what only one of the two eras has.
-func (h *Hub) bridge(ctx context.Context, r *Request, conn *upstream.Conn) (Answer, bool) {
+func (h relayed) bridge(ctx context.Context, r *Request, conn *upstream.Conn) (Answer, bool) {
 	if wire.Modern(r.Client.Version) {
 		switch r.Msg.Method {
 		case wire.Discover:
 			return discoverFor(conn), true
 		case wire.Listen:
-			return h.listen(ctx, r), true
+			return subscriptions{h.Hub}.listen(ctx, r), true
 		case wire.Initialize, wire.Ping, wire.SetLevel, wire.ResourcesSubscribe, wire.ResourceUnsubscribe:
 			return unknownMethod(r.Msg.Method), true
 		}
@@ -200,7 +203,7 @@ func discoverFor(conn *upstream.Conn) Answer {
 }
 
 // fit gives a result the members that the client's era has and the server's has not.
-func (h *Hub) fit(a Answer, modern bool, conn *upstream.Conn) Answer {
+func (h relayed) fit(a Answer, modern bool, conn *upstream.Conn) Answer {
 	if a.Result == nil || modern == conn.Modern() {
 		return a
 	}

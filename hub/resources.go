@@ -150,7 +150,7 @@ func (c *catalog) publishedURI(r route) string { return cmp.Or(c.moved[r], r.own
 // codeNotFound was the error for an unknown resource up to 2025-11-25.
 const codeNotFound = -32002
 
-func (h *Hub) notFound(uri string, modern bool) Answer {
+func notFound(uri string, modern bool) Answer {
 	code := codeNotFound
 	if modern {
 		code = wire.CodeInvalidParams

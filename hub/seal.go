@@ -64,13 +64,13 @@ func digestOf(r *Request) []byte {
 }
 
 // seal writes a state for the client to send back.
-func (h *Hub) seal(r *Request, st state) (token []byte, nonce string) {
+func (s *sealer) seal(r *Request, st state) (token []byte, nonce string) {
 	st.Call, st.Expires = digestOf(r), time.Now().Add(stateTTL).Unix()
 	plain, _ := json.Marshal(st) // a state always encodes
-	raw := make([]byte, h.sealer.aead.NonceSize())
+	raw := make([]byte, s.aead.NonceSize())
 	_, _ = rand.Read(raw)
 	nonce = string(raw)
-	sealed := h.sealer.aead.Seal(raw, raw, plain, nil)
+	sealed := s.aead.Seal(raw, raw, plain, nil)
 	return wire.Quote(base64.RawURLEncoding.EncodeToString(sealed)), nonce
 }
 
@@ -78,19 +78,19 @@ var errState = &wire.Error{Code: wire.CodeInvalidParams,
 	Message: "requestState is not valid: it was changed, used before, is for another request, or took longer than 5 minutes; call again without it"}
 
 // open reads a state that a client sent back, once.
-func (h *Hub) open(r *Request, token string) (state, *wire.Error) {
+func (s *sealer) open(r *Request, token string) (state, *wire.Error) {
 	var st state
 	sealed, err := base64.RawURLEncoding.DecodeString(token)
-	size := h.sealer.aead.NonceSize()
+	size := s.aead.NonceSize()
 	if err != nil || len(sealed) < size {
 		return st, errState
 	}
-	plain, err := h.sealer.aead.Open(nil, sealed[:size], sealed[size:], nil)
+	plain, err := s.aead.Open(nil, sealed[:size], sealed[size:], nil)
 	if err != nil || json.Unmarshal(plain, &st) != nil {
 		return st, errState
 	}
 	st.nonce = string(sealed[:size])
-	if string(st.Call) != string(digestOf(r)) || time.Now().Unix() > st.Expires || !h.sealer.use(st) {
+	if string(st.Call) != string(digestOf(r)) || time.Now().Unix() > st.Expires || !s.use(st) {
 		return st, errState
 	}
 	return st, nil
@@ -114,11 +114,11 @@ func (s *sealer) use(st state) bool {
 }
 
 // sealInput hides a server's own requestState in one of the hub's.
-func (h *Hub) sealInput(r *Request, answer Answer) Answer {
+func (h bridge) sealInput(r *Request, answer Answer) Answer {
 	own := wire.Get(answer.Result, "requestState")
 	if own == nil {
 		return answer
 	}
-	token, _ := h.seal(r, state{Upstream: own})
+	token, _ := h.sealer.seal(r, state{Upstream: own})
 	return Answer{Result: wire.Splice(answer.Result, wire.Edit{Key: "requestState", Value: token})}
 }

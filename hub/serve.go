@@ -10,34 +10,37 @@ import (
 func (h *Hub) Serve(ctx context.Context, r *Request) Answer {
 	switch {
 	case r.Client.Server != "":
-		return h.relay(ctx, r)
+		return relayed{h}.relay(ctx, r)
 	case r.modern():
-		return h.serveModern(ctx, r)
+		return merged{h}.serveModern(ctx, r)
 	}
 	switch r.Msg.Method {
 	case wire.Initialize:
-		return h.initialize(r)
+		return merged{h}.initialize(r)
 	case wire.Ping:
 		return Answer{Result: []byte("{}")}
 	case wire.SetLevel:
-		return h.setLevel(ctx, r)
+		return logs{h}.setLevel(ctx, r)
 	case wire.ResourcesSubscribe:
-		return h.subscribe(ctx, r)
+		return subscriptions{h}.subscribe(ctx, r)
 	case wire.ResourceUnsubscribe:
-		return h.unsubscribe(ctx, r)
+		return subscriptions{h}.unsubscribe(ctx, r)
 	case wire.Discover:
-		return h.discover()
+		return merged{h}.discover()
 	}
-	return h.serveBoth(ctx, r)
+	return merged{h}.serveBoth(ctx, r)
 }
 
+// merged answers for all servers as one.
+type merged struct{ *Hub }
+
 // serveModern answers what only the stateless era has; what only sessions have is unknown to it.
-func (h *Hub) serveModern(ctx context.Context, r *Request) Answer {
+func (h merged) serveModern(ctx context.Context, r *Request) Answer {
 	switch r.Msg.Method {
 	case wire.Discover:
 		return h.discover()
 	case wire.Listen:
-		return h.listen(ctx, r)
+		return subscriptions{h.Hub}.listen(ctx, r)
 	case wire.Initialize, wire.Ping, wire.SetLevel, wire.ResourcesSubscribe, wire.ResourceUnsubscribe:
 		return unknownMethod(r.Msg.Method)
 	}
@@ -45,7 +48,7 @@ func (h *Hub) serveModern(ctx context.Context, r *Request) Answer {
 }
 
 // serveBoth answers what both eras have.
-func (h *Hub) serveBoth(ctx context.Context, r *Request) Answer {
+func (h merged) serveBoth(ctx context.Context, r *Request) Answer {
 	switch r.Msg.Method {
 	case wire.ToolsList, wire.PromptsList, wire.ResourcesList, wire.ResourceTemplates:
 		h.settle(ctx)

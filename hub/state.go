@@ -26,11 +26,11 @@ func (c *Client) State() State {
 func (h *Hub) Resume(ctx context.Context, c *Client, st State) {
 	c.Params, c.level = st.Params, st.Level
 	if s := h.byName[c.Server]; s != nil && st.Own {
-		c.own = h.newOwn(c, s)
+		c.own = relayed{h}.newOwn(c, s)
 		c.own.ready = true
 	}
 	for _, uri := range st.Subs {
-		h.subscribeTo(ctx, c, uri)
+		subscriptions{h}.subscribeTo(ctx, c, uri)
 	}
-	h.lowerLevel()
+	logs{h}.lowerLevel()
 }

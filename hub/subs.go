@@ -8,15 +8,18 @@ import (
 	"mcphub/wire"
 )
 
+// subscriptions tell clients of changes.
+type subscriptions struct{ *Hub }
+
 // subscribe has a session hear of changes of a resource.
-func (h *Hub) subscribe(ctx context.Context, r *Request) Answer {
+func (h subscriptions) subscribe(ctx context.Context, r *Request) Answer {
 	return h.subscribeTo(ctx, r.Client, wire.String(wire.Get(r.Msg.Params, "uri")))
 }
 
-func (h *Hub) subscribeTo(ctx context.Context, c *Client, uri string) Answer {
+func (h subscriptions) subscribeTo(ctx context.Context, c *Client, uri string) Answer {
 	at, ok := h.locate(uri)
 	if !ok {
-		return h.notFound(uri, false)
+		return notFound(uri, false)
 	}
 	c.mu.Lock()
 	if c.subs == nil {
@@ -40,7 +43,7 @@ func (h *Hub) subscribeTo(ctx context.Context, c *Client, uri string) Answer {
 	return Answer(answer)
 }
 
-func (h *Hub) unsubscribe(ctx context.Context, r *Request) Answer {
+func (h subscriptions) unsubscribe(ctx context.Context, r *Request) Answer {
 	uri := wire.String(wire.Get(r.Msg.Params, "uri"))
 	r.Client.mu.Lock()
 	at, known := r.Client.subs[uri]
@@ -57,7 +60,7 @@ func (h *Hub) unsubscribe(ctx context.Context, r *Request) Answer {
 }
 
 // unsubscribeAll ends the subscriptions of a session that is over.
-func (h *Hub) unsubscribeAll(c *Client) {
+func (h subscriptions) unsubscribeAll(c *Client) {
 	c.mu.Lock()
 	subs := c.subs
 	c.subs = nil
@@ -68,7 +71,7 @@ func (h *Hub) unsubscribeAll(c *Client) {
 }
 
 // release takes one subscription back when nobody waits for that.
-func (h *Hub) release(at route) {
+func (h subscriptions) release(at route) {
 	ctx, cancel := context.WithTimeout(context.Background(), at.server.Config().RequestTimeout)
 	defer cancel()
 	_, _ = at.server.Unsubscribe(ctx, at.own)
@@ -81,7 +84,7 @@ func covers(own, uri string) bool {
 }
 
 // updated tells those who subscribed to a resource that it has changed, by the URI that they know.
-func (h *Hub) updated(s *upstream.Server, m wire.Message) {
+func (h subscriptions) updated(s *upstream.Server, m wire.Message) {
 	uri := wire.String(wire.Get(m.Params, "uri"))
 	c := h.catalog.Load()
 	message := func(published, own string) []byte {

@@ -24,7 +24,7 @@ type tool struct {
 	timeout time.Duration // 0: the server's
 	headers []binding
 
-	builtin func(h *Hub, ctx context.Context, r *Request, args []byte) Answer // the hub's own tools only
+	builtin func(h merged, ctx context.Context, r *Request, args []byte) Answer // the hub's own tools only
 }
 
 // anyObject stands in for an input schema that is missing. Clients and model APIs refuse a whole list
