@@ -2,13 +2,16 @@ package upstream
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
 	"io"
+	"maps"
 	"mime"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -30,16 +33,28 @@ const (
 
 // endpoint is what all connections to one HTTP server share: its URL, its headers, its TCP connections.
 type endpoint struct {
-	url    string
-	client *http.Client
-	header http.Header // from the configuration, with the bearer token
-	redact *strings.Replacer
-	max    int // bytes of one message
-	log    *ring
+	url  *url.URL
+	host string // "" means that of the URL
+
+	// The transport is used bare: a followed redirect would lose the body of a POST, and would carry the
+	// server's credentials to another host.
+	transport *http.Transport
+	get, post http.Header // what every request of the method carries; not to be changed
+	redact    *strings.Replacer
+	max       int // bytes of one message
+	log       *ring
 }
 
 func newEndpoint(cfg *config.Server, opt *Options, log *ring) *endpoint {
 	header := http.Header{"User-Agent": {"mcphub/" + opt.Version}}
+	u, err := url.Parse(cfg.URL)
+	if err != nil {
+		u = &url.URL{} // the transport says what is missing
+	}
+	if u.User != nil {
+		password, _ := u.User.Password()
+		header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(u.User.Username()+":"+password)))
+	}
 	for k, v := range cfg.Headers {
 		header.Set(k, v)
 	}
@@ -49,22 +64,39 @@ func newEndpoint(cfg *config.Server, opt *Options, log *ring) *endpoint {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConns, transport.MaxIdleConnsPerHost = 0, 256
 	transport.DialContext = (&net.Dialer{Timeout: cfg.ConnectTimeout, KeepAlive: 30 * time.Second}).DialContext
-	return &endpoint{
-		url: cfg.URL, header: header, redact: log.redact, max: opt.maxMessage(), log: log,
-		client: &http.Client{
-			Transport: transport,
-			// A redirected POST would lose its body, and its credentials would reach another host.
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		},
+	ep := &endpoint{
+		url: u, host: header.Get("Host"), transport: transport,
+		get: header, post: header.Clone(), redact: log.redact, max: opt.maxMessage(), log: log,
 	}
+	ep.get.Set("Accept", "text/event-stream")
+	ep.post.Set("Accept", "application/json, text/event-stream")
+	ep.post.Set("Content-Type", "application/json")
+	return ep
+}
+
+// request makes one HTTP request to u, with the configured headers. The header map may be added to, its
+// values may not be changed.
+func (ep *endpoint) request(ctx context.Context, method string, u *url.URL, body []byte) *http.Request {
+	req := (&http.Request{
+		Method: method, URL: u, Host: cmp.Or(ep.host, u.Host), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+	}).WithContext(ctx)
+	if body == nil {
+		req.Header = maps.Clone(ep.get)
+		return req
+	}
+	req.Header = maps.Clone(ep.post)
+	req.ContentLength = int64(len(body))
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	req.Body = io.NopCloser(bytes.NewReader(body))
+	return req
 }
 
 // httpLink speaks Streamable HTTP, in a session or stateless.
 type httpLink struct {
 	*endpoint
 	conn    *Conn
-	session atomic.Pointer[string]
-	get     sync.Once // starts the GET stream
+	session atomic.Pointer[[]string] // the values of the session's header
+	once    sync.Once                // starts the GET stream
 }
 
 func newHTTPConn(ep *endpoint, unclaimed func(*Conn, wire.Message)) *Conn {
@@ -73,43 +105,16 @@ func newHTTPConn(ep *endpoint, unclaimed func(*Conn, wire.Message)) *Conn {
 	return conn
 }
 
-var (
-	acceptBoth   = []string{"application/json, text/event-stream"}
-	acceptEvents = []string{"text/event-stream"}
-	typeJSON     = []string{"application/json"}
-)
-
-// request makes one HTTP request to url, with the configured headers.
-func (ep *endpoint) request(ctx context.Context, method, url string, body []byte) (*http.Request, error) {
-	var reader io.Reader
-	if body != nil {
-		reader = bytes.NewReader(body)
-	}
-	req, err := http.NewRequestWithContext(ctx, method, url, reader)
-	if err != nil {
-		return nil, fault(Unavailable, nil, "the url cannot be used")
-	}
-	req.Header = ep.header.Clone()
-	req.Header["Accept"] = acceptBoth
-	if body != nil {
-		req.Header["Content-Type"] = typeJSON
-	}
-	return req, nil
-}
-
 // request makes one HTTP request of this connection.
-func (l *httpLink) request(ctx context.Context, method string, body []byte) (*http.Request, error) {
-	req, err := l.endpoint.request(ctx, method, l.url, body)
-	if err != nil {
-		return nil, err
-	}
+func (l *httpLink) request(ctx context.Context, method string, body []byte) *http.Request {
+	req := l.endpoint.request(ctx, method, l.url, body)
 	if id := l.session.Load(); id != nil {
-		req.Header[headerSession] = []string{*id}
+		req.Header[headerSession] = *id
 	}
 	if v := l.conn.Version(); v != "" {
 		req.Header[headerVersion] = []string{v}
 	}
-	return req, nil
+	return req
 }
 
 // mirror adds the headers that repeat parts of a stateless request's body.
@@ -169,20 +174,16 @@ func (l *httpLink) exchange(ctx context.Context, x *exchange) (wire.Message, err
 	httpCtx, cancel, stop := l.conn.requestContext(ctx)
 	defer stop()
 	x.onExpire(cancel)
-	req, err := l.request(httpCtx, http.MethodPost, x.body)
-	if err != nil {
-		cancel()
-		return wire.Message{}, err
-	}
+	req := l.request(httpCtx, http.MethodPost, x.body)
 	l.mirror(req.Header, x)
-	resp, err := l.client.Do(req)
+	resp, err := l.transport.RoundTrip(req)
 	if err != nil {
 		cancel()
 		return wire.Message{}, sendError(err)
 	}
 	if x.call.Method == wire.Initialize {
 		if id := resp.Header.Get(headerSession); id != "" {
-			l.session.Store(&id)
+			l.session.Store(&[]string{id})
 		}
 	}
 	m, ended, err := l.answer(httpCtx, x, resp)
@@ -305,10 +306,6 @@ func sendError(err error) error {
 	if notSent {
 		kind = Unavailable
 	}
-	var urlErr interface{ Unwrap() error }
-	if errors.As(err, &urlErr) && urlErr.Unwrap() != nil {
-		err = urlErr.Unwrap() // without the URL, which may hold a secret
-	}
 	e := fault(kind, err, "the request got no answer")
 	e.NotSent = notSent
 	return e
@@ -317,16 +314,12 @@ func sendError(err error) error {
 func (l *httpLink) post(ctx context.Context, msg []byte) error {
 	httpCtx, cancel, stop := l.conn.requestContext(ctx)
 	defer stop()
-	req, err := l.request(httpCtx, http.MethodPost, wire.OneLine(msg))
-	if err != nil {
-		cancel()
-		return err
-	}
+	req := l.request(httpCtx, http.MethodPost, wire.OneLine(msg))
 	m, _ := wire.Scan(msg)
 	if l.conn.Modern() && m.Method != "" {
 		req.Header[headerMethod] = []string{m.Method}
 	}
-	resp, err := l.client.Do(req)
+	resp, err := l.transport.RoundTrip(req)
 	if err != nil {
 		cancel()
 		return sendError(err)
@@ -337,7 +330,7 @@ func (l *httpLink) post(ctx context.Context, msg []byte) error {
 		return err
 	}
 	if m.Method == wire.Initialized {
-		l.get.Do(func() { l.conn.tasks.Go(l.listen) })
+		l.once.Do(func() { l.conn.tasks.Go(l.listen) })
 	}
 	return nil
 }
@@ -349,11 +342,7 @@ func (l *httpLink) close() {
 	}
 	ctx, cancel := context.WithTimeout(l.conn.ctx, endGrace)
 	defer cancel()
-	req, err := l.request(ctx, http.MethodDelete, nil)
-	if err != nil {
-		return
-	}
-	if resp, err := l.client.Do(req); err == nil {
+	if resp, err := l.transport.RoundTrip(l.request(ctx, http.MethodDelete, nil)); err == nil {
 		resp.Body.Close()
 	}
 }

@@ -117,15 +117,11 @@ func (l *httpLink) resume(ctx context.Context, x *exchange, r *reading) (wire.Me
 
 // stream asks for an event stream by GET, from lastID on where that is not "".
 func (l *httpLink) stream(ctx context.Context, lastID string) (*http.Response, error) {
-	req, err := l.request(ctx, http.MethodGet, nil)
-	if err != nil {
-		return nil, err
-	}
-	req.Header["Accept"] = acceptEvents
+	req := l.request(ctx, http.MethodGet, nil)
 	if lastID != "" {
 		req.Header[headerLastID] = []string{lastID}
 	}
-	return l.client.Do(req)
+	return l.transport.RoundTrip(req)
 }
 
 func isStream(resp *http.Response) bool {

@@ -106,6 +106,10 @@ func challenged(t *testing.T, m met) {
 		t.Errorf("status %d", e.Status)
 	}
 	has(t, e.Challenge, "resource_metadata=")
+	settled(t, m.server) // a list that works would be the newer news
+	if _, err := callTool(m.server, "echo", ""); err == nil {
+		t.Error("a second call worked")
+	}
 	eventually(t, "the state", func() bool { return m.server.Status().State == upstream.StateNeedsAuth })
 }
 
@@ -164,5 +168,5 @@ var rudeEvents = []rude{
 	{name: "string-ids", kind: works},
 	{name: "duplicate-answers", kind: works},
 	{name: "foreign-requests", kind: works},
-	{name: "line-17mb", kind: works, then: listsOne},
+	{name: "line-2mb", kind: works, then: listsOne},
 }

@@ -233,6 +233,6 @@ func (s *Server) Close() {
 	closing.Wait()
 	s.tasks.end()
 	if ep := s.dial.endpoint; ep != nil {
-		ep.client.CloseIdleConnections()
+		ep.transport.CloseIdleConnections()
 	}
 }

@@ -18,7 +18,7 @@ import (
 type sseLink struct {
 	*endpoint
 	conn   *Conn
-	target string
+	target *url.URL
 }
 
 // dialSSE opens the stream and waits for the endpoint event.
@@ -42,12 +42,7 @@ func dialSSE(ctx context.Context, ep *endpoint, unclaimed func(*Conn, wire.Messa
 
 // open asks for the stream and reads the endpoint event.
 func (l *sseLink) open() (*wire.EventReader, io.Closer, error) {
-	req, err := l.request(l.conn.ctx, http.MethodGet, l.url, nil)
-	if err != nil {
-		return nil, nil, err
-	}
-	req.Header["Accept"] = acceptEvents
-	resp, err := l.client.Do(req)
+	resp, err := l.transport.RoundTrip(l.request(l.conn.ctx, http.MethodGet, l.url, nil))
 	if err != nil {
 		return nil, nil, sendError(err)
 	}
@@ -64,11 +59,11 @@ func (l *sseLink) open() (*wire.EventReader, io.Closer, error) {
 	return er, resp.Body, nil
 }
 
-func (l *sseLink) awaitEndpoint(er *wire.EventReader) (string, error) {
+func (l *sseLink) awaitEndpoint(er *wire.EventReader) (*url.URL, error) {
 	for {
 		ev, err := er.Next()
 		if err != nil {
-			return "", fault(Unavailable, nil, "its event stream ended before the endpoint event")
+			return nil, fault(Unavailable, nil, "its event stream ended before the endpoint event")
 		}
 		if ev.Type == "endpoint" {
 			return sameOrigin(l.url, string(bytes.TrimSpace(ev.Data)))
@@ -78,19 +73,15 @@ func (l *sseLink) awaitEndpoint(er *wire.EventReader) (string, error) {
 
 // sameOrigin resolves an endpoint against the stream's URL. One on another origin is refused: it would
 // carry the hub's credentials to wherever the server likes.
-func sameOrigin(base, ref string) (string, error) {
-	b, err := url.Parse(base)
+func sameOrigin(base *url.URL, ref string) (*url.URL, error) {
+	u, err := base.Parse(ref)
 	if err != nil {
-		return "", fault(Unavailable, nil, "the url cannot be used")
+		return nil, fault(Garbled, nil, "its endpoint event holds no URL")
 	}
-	u, err := b.Parse(ref)
-	if err != nil {
-		return "", fault(Garbled, nil, "its endpoint event holds no URL")
+	if origin(u) != origin(base) {
+		return nil, fault(Garbled, nil, "its endpoint is on another origin (%s), which is refused", origin(u))
 	}
-	if origin(u) != origin(b) {
-		return "", fault(Garbled, nil, "its endpoint is on another origin (%s), which is refused", origin(u))
-	}
-	return u.String(), nil
+	return u, nil
 }
 
 // origin is the scheme, host and port of a URL (RFC 6454, section 4).
@@ -147,12 +138,7 @@ func (l *sseLink) roundTrip(ctx context.Context, x *exchange) (wire.Message, err
 func (l *sseLink) post(ctx context.Context, msg []byte) error {
 	httpCtx, cancel, stop := l.conn.requestContext(ctx)
 	defer stop()
-	req, err := l.request(httpCtx, http.MethodPost, l.target, wire.OneLine(msg))
-	if err != nil {
-		cancel()
-		return err
-	}
-	resp, err := l.client.Do(req)
+	resp, err := l.transport.RoundTrip(l.request(httpCtx, http.MethodPost, l.target, wire.OneLine(msg)))
 	if err != nil {
 		cancel()
 		return sendError(err)
