@@ -134,13 +134,15 @@ func TestMessagesBesideTheStream(t *testing.T) {
 		t.Fatal(err)
 	}
 	settled(t, s) // no other call is in flight
+	posted := make(chan error, 1)
 	sink := &heard{answer: func(m wire.Message) {
-		if err := conn.Post(context.Background(), wire.AppendResult(nil, m.ID, []byte(`{"action":"decline"}`))); err != nil {
-			t.Error(err)
-		}
+		posted <- conn.Post(context.Background(), wire.AppendResult(nil, m.ID, []byte(`{"action":"decline"}`)))
 	}}
 	if _, err := s.Call(context.Background(), progressCall(0, 0, sink)); err != nil {
 		t.Fatal(err)
+	}
+	if err := <-posted; err != nil {
+		t.Errorf("answering the question: %v", err)
 	}
 	if got := sink.all(); len(got) != 3 || !strings.Contains(got[2], `"progress":2`) {
 		t.Errorf("heard %q", got)

@@ -186,16 +186,20 @@ func skipNumber(b []byte, i int) (int, error) {
 		i = digits
 	}
 	if i < len(b) && (b[i] == 'e' || b[i] == 'E') {
-		i++
-		if i < len(b) && (b[i] == '+' || b[i] == '-') {
-			i++
-		}
-		if digits = skipDigits(b, i); digits == i {
-			return i, &SyntaxError{i, "digits are missing in an exponent"}
-		}
-		i = digits
+		return skipExponent(b, i+1)
 	}
 	return i, nil
+}
+
+func skipExponent(b []byte, i int) (int, error) {
+	if i < len(b) && (b[i] == '+' || b[i] == '-') {
+		i++
+	}
+	end := skipDigits(b, i)
+	if end == i {
+		return i, &SyntaxError{i, "digits are missing in an exponent"}
+	}
+	return end, nil
 }
 
 func skipDigits(b []byte, i int) int {
