@@ -1,7 +1,9 @@
 package hub
 
 import (
+	"bytes"
 	"context"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -12,6 +14,9 @@ import (
 
 // parkedMost is how many calls may wait for stateless clients to come back with answers.
 const parkedMost = 256
+
+// askedMost is how many questions of one call may be open; a server that asks more is told no.
+const askedMost = 32
 
 // parked is a call to a session server that goes on while its stateless client fetches answers to the
 // server's questions. The server's side never notices.
@@ -67,9 +72,21 @@ func (p *parked) poke() {
 func (p *parked) Notice(m wire.Message) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if m.Method == wire.Cancelled { // of a question, which then needs no answer
+		id := wire.Get(m.Params, "requestId")
+		p.asked = slices.DeleteFunc(p.asked, func(q asked) bool { return bytes.Equal(q.m.ID, id) })
+		return
+	}
 	if p.r != nil && (m.Method != wire.LogMessage || p.r.wantsLog(m)) {
 		p.r.send(m.Raw)
 	}
+}
+
+// leave notes that nobody waits for the call any more: the stream of the request is over.
+func (p *parked) leave() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.r = nil
 }
 
 // Prime does nothing: streams of the stateless era are not resumable.
@@ -77,13 +94,13 @@ func (p *parked) Prime(time.Duration) {}
 
 // Ask keeps a question until the client has been told of it.
 func (p *parked) Ask(conn *upstream.Conn, m wire.Message) bool {
-	if !able(p.caps, m) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !able(p.caps, m) || len(p.asked) >= askedMost {
 		return decline(conn, m)
 	}
-	p.mu.Lock()
 	p.lastNo++
 	p.asked = append(p.asked, asked{"q" + strconv.Itoa(p.lastNo), conn, m})
-	p.mu.Unlock()
 	p.poke()
 	return true
 }
@@ -97,6 +114,7 @@ func (h parking) wait(ctx context.Context, r *Request, p *parked) Answer {
 		select {
 		case <-p.news:
 		case <-ctx.Done(): // the client has gone in the middle of a round
+			p.leave()
 			p.cancel()
 			return Answer{}
 		}
@@ -124,12 +142,12 @@ func (h parking) leaveQuestions(r *Request, p *parked) Answer {
 		h.parked[p.id] = p
 	}
 	h.mu.Unlock()
+	p.r = nil
 	if full {
 		p.cancel()
 		return failed(&wire.Error{Code: wire.CodeInternal, Message: "too many calls wait for answers of their clients; try again later"})
 	}
-	p.r = nil
-	p.expiry = time.AfterFunc(stateTTL, func() {
+	p.expiry = time.AfterFunc(h.sealer.ttl, func() {
 		h.forget(p)
 		p.cancel()
 	})

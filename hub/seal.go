@@ -30,6 +30,7 @@ type state struct {
 // sealer encrypts states under one key, and remembers those that have been used.
 type sealer struct {
 	aead cipher.AEAD
+	ttl  time.Duration // of a state
 
 	mu   sync.Mutex       // guards used
 	used map[string]int64 // nonces with their expiry
@@ -49,7 +50,7 @@ func newSealer(key []byte) *sealer {
 	if err != nil {
 		panic(err)
 	}
-	return &sealer{aead: aead, used: map[string]int64{}}
+	return &sealer{aead: aead, ttl: stateTTL, used: map[string]int64{}}
 }
 
 // digestOf is what makes a request the same when it is sent again with answers.
@@ -65,7 +66,7 @@ func digestOf(r *Request) []byte {
 
 // seal writes a state for the client to send back.
 func (s *sealer) seal(r *Request, st state) (token []byte, nonce string) {
-	st.Call, st.Expires = digestOf(r), time.Now().Add(stateTTL).Unix()
+	st.Call, st.Expires = digestOf(r), time.Now().Add(s.ttl).Unix()
 	plain, _ := json.Marshal(st) // a state always encodes
 	raw := make([]byte, s.aead.NonceSize())
 	_, _ = rand.Read(raw)
@@ -75,7 +76,7 @@ func (s *sealer) seal(r *Request, st state) (token []byte, nonce string) {
 }
 
 var errState = &wire.Error{Code: wire.CodeInvalidParams,
-	Message: "requestState is not valid: it was changed, used before, is for another request, or took longer than 5 minutes; call again without it"}
+	Message: "requestState is not valid: it was changed, used before, is for another request, took longer than 5 minutes, or the hub was restarted meanwhile; call again without it"}
 
 // open reads a state that a client sent back, once.
 func (s *sealer) open(r *Request, token string) (state, *wire.Error) {

@@ -157,6 +157,9 @@ func (x *exchange) handle(m wire.Message) {
 		params := wire.Splice(m.Params, wire.Edit{Key: "progressToken", Value: x.token})
 		m.Params, m.Raw = params, wire.AppendNotification(nil, m.Method, params)
 	}
+	if m.Method == wire.Cancelled { // of the server's own request, which then waits for no answer
+		x.conn.answered(wire.Get(m.Params, "requestId"))
+	}
 	switch {
 	case m.IsRequest():
 		x.ask(sink, m)
