@@ -74,7 +74,9 @@ func newRig(t testing.TB, servers map[string]entry, opt Options) *rig {
 			t.Fatalf("server %s does not settle", s.Name())
 		}
 	}
-	return &rig{t: t, front: f, url: server.URL}
+	r := &rig{t: t, front: f, url: server.URL}
+	r.post("/mcp", `{"jsonrpc":"2.0","id":0,"method":"tools/list"}`) // from here on the catalog has what the servers offer
+	return r
 }
 
 // response is an HTTP response read to its end.

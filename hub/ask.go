@@ -2,6 +2,8 @@ package hub
 
 import (
 	"context"
+	"errors"
+	"sync"
 	"time"
 
 	"mcphub/upstream"
@@ -59,16 +61,44 @@ func declined(m wire.Message) ([]byte, *wire.Error) {
 type callSink struct {
 	h   *Hub
 	r   *Request
+	s   *upstream.Server
 	ctx context.Context // of the call
-	own bool            // the connection is the client's own
+
+	mu   sync.Mutex               // guards open
+	open map[string]*openQuestion // by the server's raw id
 }
+
+// openQuestion is a question of the server that the client has not answered.
+type openQuestion struct {
+	id     string // that the client knows it by
+	cancel context.CancelCauseFunc
+}
+
+// errTakenBack ends the wait for an answer that the server wants no more.
+var errTakenBack = errors.New("the server has taken the question back")
 
 // Notice passes a notification to the client whose call it belongs to.
 func (s *callSink) Notice(m wire.Message) {
-	if m.Method == wire.LogMessage && !s.r.wantsLog(m) {
+	switch {
+	case m.Method == wire.Cancelled:
+		s.takeBack(m)
+	case m.Method == wire.LogMessage && !s.r.wantsLog(m):
+	default:
+		s.r.send(m.Raw)
+	}
+}
+
+// takeBack tells the client that the server needs no answer to a question any more.
+func (s *callSink) takeBack(m wire.Message) {
+	s.mu.Lock()
+	q := s.open[string(wire.Get(m.Params, "requestId"))]
+	s.mu.Unlock()
+	if q == nil {
 		return
 	}
-	s.r.send(m.Raw)
+	params := wire.Splice(m.Params, wire.Edit{Key: "requestId", Value: wire.Quote(q.id)})
+	s.r.send(wire.AppendNotification(nil, m.Method, params))
+	q.cancel(errTakenBack)
 }
 
 // Prime makes the client's stream resumable.
@@ -76,16 +106,41 @@ func (s *callSink) Prime(retry time.Duration) { s.r.prime(retry) }
 
 // Ask carries a server's request to the client of the call, and the answer back.
 func (s *callSink) Ask(conn *upstream.Conn, m wire.Message) bool {
-	if s.r.Client.Params == nil || !able(s.r.capabilities(), m) {
+	carry := s.put(conn, m)
+	if carry == nil {
 		return decline(conn, m)
 	}
+	s.h.tasks.Go(carry)
+	return true
+}
+
+// put puts a server's request to the client. What it returns waits for the answer and carries it back; nil:
+// the client cannot be asked.
+func (s *callSink) put(conn *upstream.Conn, m wire.Message) (carry func()) {
+	if s.r.Client.Params == nil || !able(s.r.capabilities(), m) {
+		return nil
+	}
+	s.h.claims.add(ofElicitation, wire.Get(m.Params, "elicitationId"), s.s, s.r.Client)
 	q, err := s.r.Client.ask(s.r.Out, m.Method, m.Params)
 	if err != nil {
-		return decline(conn, m)
+		return nil
 	}
-	s.h.tasks.Go(func() {
-		answer, err := q.wait(s.ctx)
+	ctx, cancel := context.WithCancelCause(s.ctx)
+	key := string(m.ID)
+	s.mu.Lock()
+	if s.open == nil {
+		s.open = map[string]*openQuestion{}
+	}
+	s.open[key] = &openQuestion{q.id, cancel}
+	s.mu.Unlock()
+	return func() {
+		answer, err := q.wait(ctx)
+		cancel(nil)
+		s.mu.Lock()
+		delete(s.open, key)
+		s.mu.Unlock()
 		switch {
+		case errors.Is(err, errTakenBack):
 		case err != nil:
 			decline(conn, m)
 		case answer.Error != nil:
@@ -93,6 +148,5 @@ func (s *callSink) Ask(conn *upstream.Conn, m wire.Message) bool {
 		default:
 			conn.Reply(wire.AppendResult(nil, m.ID, answer.Result))
 		}
-	})
-	return true
+	}
 }

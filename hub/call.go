@@ -177,11 +177,11 @@ var resultMarks = []byte(`"complete"`)
 // translate fits a result to the client's era and view. A server's own name never poses as the hub's.
 func (h bridge) translate(a Answer, r *Request, s *upstream.Server) Answer {
 	offer := s.Offer()
+	h.claims.read(r, s, a)
 	if a.Result == nil || offer == nil {
 		return a
 	}
 	a.Result = h.catalog.Load().republish(s, a.Result)
-	h.tasksOf.note(r, s, a.Result)
 	fromModern, toModern := wire.Modern(offer.Version), r.modern()
 	if !fromModern && !toModern {
 		return a

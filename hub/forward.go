@@ -40,7 +40,7 @@ func (h bridge) forward(ctx context.Context, r *Request, s *upstream.Server, cal
 	if r.modern() && !conn.Modern() && string(call.Capabilities) != "{}" {
 		return parking{h.Hub}.park(ctx, r, s, call)
 	}
-	call.Sink = &callSink{h: h.Hub, r: r, ctx: ctx}
+	call.Sink = &callSink{h: h.Hub, r: r, s: s, ctx: ctx}
 	answer := h.send(ctx, r, s, call)
 	if !conn.Modern() || !asksInput(answer.Result) {
 		return h.translate(answer, r, s)

@@ -50,7 +50,7 @@ type Hub struct {
 	apartFrom sync.Map               // servers with one connection per client
 	orphans   atomic.Int64           // questions that nobody could be found for
 	level     atomic.Pointer[string] // of log messages that some session wants
-	tasksOf   taskBook               // whose task an id is
+	claims    claims                 // whose a task or an elicitation is
 
 	mu       sync.Mutex // guards the rest
 	clients  map[*Client]struct{}
@@ -64,7 +64,7 @@ func New(cfg *config.Config, opt Options) *Hub {
 		opt: opt, face: face(opt.Version), set: &cfg.Settings, byName: map[string]*upstream.Server{},
 		dirty: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
 		clients: map[*Client]struct{}{}, watchers: map[*watcher]struct{}{}, parked: map[string]*parked{},
-		sealer: newSealer(opt.StateKey), tasksOf: newTasks(),
+		sealer: newSealer(opt.StateKey), claims: newClaims(),
 	}
 	up := &upstream.Options{
 		Log: opt.Log, Version: opt.Version, MaxMessage: int(cfg.Settings.Limits.MaxMessageBytes), Reaper: opt.Reaper,
@@ -209,7 +209,9 @@ func (h *Hub) notice(s *upstream.Server, m wire.Message) {
 	case wire.ResourceUpdated:
 		subscriptions{h}.updated(s, m)
 	case wire.TaskStatus:
-		subscriptions{h}.taskNews(m)
+		subscriptions{h}.news(s, ofTask, wire.Get(m.Params, "taskId"), m)
+	case wire.ElicitationComplete:
+		subscriptions{h}.news(s, ofElicitation, wire.Get(m.Params, "elicitationId"), m)
 	}
 }
 

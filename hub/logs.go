@@ -84,11 +84,18 @@ func (h logs) ownNotice(c *Client, s *upstream.Server, m wire.Message) {
 		h.tasks.Go(func() {
 			ctx, cancel := context.WithTimeout(context.Background(), s.Config().RequestTimeout)
 			defer cancel()
-			if conn, err := own.get(ctx); err == nil && !(&callSink{h: h.Hub, r: r, ctx: ctx}).Ask(conn, m) {
+			conn, err := own.get(ctx)
+			if err != nil {
+				return // the question has gone with its connection
+			}
+			if carry := (&callSink{h: h.Hub, r: r, s: s, ctx: ctx}).put(conn, m); carry != nil {
+				carry()
+			} else if !decline(conn, m) {
 				conn.Refuse(m)
 			}
 		})
-	case m.Method == wire.LogMessage && r.wantsLog(m) && c.Push != nil:
+	case m.Method == wire.LogMessage && !r.wantsLog(m) || c.Push == nil:
+	case m.Method == wire.LogMessage, m.Method == wire.TaskStatus, m.Method == wire.ElicitationComplete:
 		c.Push(m.Raw)
 	}
 }

@@ -10,48 +10,68 @@ import (
 	"mcphub/wire"
 )
 
-// tasksKept is how many tasks the hub remembers the owners of.
-const tasksKept = 10_000
+// claimsKept is how many tasks and elicitations the hub remembers the owners of.
+const claimsKept = 10_000
 
-// task says whose a task is.
-type task struct {
-	server *upstream.Server
+// claim says whose something is that a server made an id for: a task, or an elicitation by URL.
+type claim struct {
+	server *upstream.Server // nil: several servers have made the same id
 	client *Client
 }
 
-// taskBook says whose a task is, by its id.
-type taskBook struct{ *lru.Cache[string, task] }
+// claims keeps them by kind and id.
+type claims struct {
+	*lru.Cache[string, claim]
+}
 
-func newTasks() taskBook {
-	cache, err := lru.New[string, task](tasksKept)
+const (
+	ofTask        = "task/"
+	ofElicitation = "elicitation/"
+)
+
+func newClaims() claims {
+	cache, err := lru.New[string, claim](claimsKept)
 	if err != nil {
 		panic(err) // the size is positive
 	}
-	return taskBook{cache}
+	return claims{cache}
 }
 
-// note remembers which server a task runs on, when a result tells of a new one.
-func (b taskBook) note(r *Request, s *upstream.Server, result []byte) {
-	id := wire.Path(result, "task", "taskId")
-	if id == nil {
-		id = wire.Get(result, "taskId")
+// add notes whose a new id is. Whoever asks for something of another's later does not become its owner.
+func (b claims) add(kind string, id []byte, s *upstream.Server, c *Client) {
+	if !wire.IsString(id) {
+		return
 	}
-	if id != nil {
-		b.Add(wire.String(id), task{s, r.Client})
+	key := kind + wire.String(id)
+	old, known, _ := b.PeekOrAdd(key, claim{s, c})
+	if known && old.server != s {
+		b.Add(key, claim{})
 	}
 }
 
-// taskNews tells the client that began a task how it stands.
-func (h subscriptions) taskNews(m wire.Message) {
-	t, ok := h.tasksOf.Get(wire.String(wire.Get(m.Params, "taskId")))
-	if !ok {
+// read notes the ids that an answer tells of.
+func (b claims) read(r *Request, s *upstream.Server, a Answer) {
+	if id := wire.Path(a.Result, "task", "taskId"); id != nil {
+		b.add(ofTask, id, s, r.Client)
+	} else {
+		b.add(ofTask, wire.Get(a.Result, "taskId"), s, r.Client)
+	}
+	for e := range wire.Elements(wire.Path(a.Error, "data", "elicitations")) { // URLElicitationRequiredError
+		b.add(ofElicitation, wire.Get(e, "elicitationId"), s, r.Client)
+	}
+}
+
+// news passes a notification on to the client whose the id in it is, and to nobody else.
+func (h subscriptions) news(s *upstream.Server, kind string, id []byte, m wire.Message) {
+	mine, ok := h.claims.Get(kind + wire.String(id))
+	if !ok || mine.server != s {
 		return
 	}
 	h.mu.Lock()
-	_, here := h.clients[t.client]
+	_, here := h.clients[mine.client]
 	h.mu.Unlock()
-	if here && t.client.Push != nil {
-		t.client.Push(m.Raw)
+	if here && mine.client.Push != nil {
+		mine.client.Push(m.Raw)
 	}
 }
 
@@ -59,7 +79,7 @@ func (h subscriptions) taskNews(m wire.Message) {
 // does not guess.
 func (h merged) pass(ctx context.Context, r *Request) Answer {
 	if id := wire.Get(r.Msg.Params, "taskId"); id != nil {
-		if t, ok := h.tasksOf.Get(wire.String(id)); ok {
+		if t, ok := h.claims.Get(ofTask + wire.String(id)); ok && t.server != nil {
 			return bridge{h.Hub}.forward(ctx, r, t.server, &upstream.Call{Method: r.Msg.Method, Params: r.Msg.Params})
 		}
 	}

@@ -318,7 +318,7 @@ func (c *Conn) owner(m wire.Message) *exchange {
 	if c.Modern() {
 		return c.find(wire.Path(m.Params, "_meta", wire.MetaSubscriptionID))
 	}
-	if isListChange(m.Method) {
+	if isListChange(m.Method) || m.Method == wire.TaskStatus || m.Method == wire.ElicitationComplete {
 		return nil
 	}
 	c.mu.Lock()
