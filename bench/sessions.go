@@ -7,9 +7,10 @@ import (
 	"fmt"
 )
 
-// firstSessions are opened before memory is read for the first time, so that what
-// a process sets up once is not taken for the sessions'.
-const firstSessions = 50
+// firstSessions are opened before memory is read for the first time, so that what a
+// process sets up once, the garbage collector's headroom included, is not taken for
+// the sessions'.
+const firstSessions = 1000
 
 // measureSessions opens n sessions and returns by how many bytes each made the
 // process grow. With streams each holds an open GET stream, connection included.

@@ -32,7 +32,7 @@ import (
 const grace = 5 * time.Second
 
 // gcPercent trades memory for time: most of what a relayed call allocates is gone with its answer.
-const gcPercent = 400
+const gcPercent = 200
 
 func serveCommand(g *globals) *cobra.Command {
 	var listen string
