@@ -75,7 +75,7 @@ func (s *Server) Open(ctx context.Context, params []byte, unclaimed func(wire.Me
 	}
 	conn, err := s.dial.own(ctx, func(_ *Conn, m wire.Message) { unclaimed(m) })
 	if err != nil {
-		return nil, Answer{}, s.unopened(err)
+		return nil, Answer{}, s.dial.unopened(err)
 	}
 	s.mu.Lock()
 	closed := s.ctx.Err() != nil
@@ -89,25 +89,17 @@ func (s *Server) Open(ctx context.Context, params []byte, unclaimed func(wire.Me
 	}
 	answer, err := conn.Call(ctx, &Call{Method: wire.Initialize, Params: params})
 	if err == nil && answer.Error == nil {
-		err = conn.agree(answer)
+		err = agree(conn, answer)
 	}
-	if err != nil || answer.Error != nil {
+	switch {
+	case err != nil:
 		s.Release(conn)
-		return nil, answer, s.unopened(err)
+		return nil, Answer{}, s.dial.unopened(err)
+	case answer.Error != nil:
+		s.Release(conn)
+		return nil, answer, nil
 	}
 	return conn, answer, nil
-}
-
-// unopened is the error of a connection that was not made: no request of a client is in doubt.
-func (s *Server) unopened(err error) error {
-	if err == nil {
-		return nil
-	}
-	e := s.dial.named(err)
-	if e.Kind == Lost {
-		e.Kind = Unavailable
-	}
-	return e
 }
 
 // Release closes a connection that Open made.

@@ -31,6 +31,16 @@ func (d *dialer) named(err error) *Error {
 	return &e
 }
 
+// unopened is the error of a connection that was not made: no request of a client is in doubt.
+func (d *dialer) unopened(err error) *Error {
+	e := d.named(err)
+	e.NotSent = true
+	if e.Kind == Lost {
+		e.Kind = Unavailable
+	}
+	return e
+}
+
 func (d *dialer) known() era { return era(d.era.Load()) }
 
 // shared opens the connection that all clients share, within connectTimeoutMs.
@@ -47,18 +57,14 @@ func (d *dialer) shared(ctx context.Context, unclaimed func(*Conn, wire.Message)
 	if err == nil {
 		return conn, nil
 	}
-	e := *asError(err)
-	e.NotSent = true
-	switch {
-	case timed.Err() != nil && ctx.Err() == nil:
+	e := d.unopened(err)
+	if timed.Err() != nil && ctx.Err() == nil {
 		e.Kind, e.Text = Unavailable, fmt.Sprintf("did not finish the MCP handshake within %v: raise connectTimeoutMs if it needs longer", d.cfg.ConnectTimeout)
 		if words := d.log.words(lastWords); words != "" {
 			e.Text += "; it last wrote: " + words
 		}
-	case e.Kind == Lost:
-		e.Kind = Unavailable // no request of a client is in doubt
 	}
-	return nil, &e
+	return nil, e
 }
 
 // web connects to an HTTP server, over the older transport where the server has only that.
@@ -116,7 +122,7 @@ func (d *dialer) events(ctx context.Context, unclaimed func(*Conn, wire.Message)
 	if err != nil {
 		return nil, err
 	}
-	if err := conn.openSession(ctx); err != nil {
+	if err := openSession(ctx, conn); err != nil {
 		conn.Close()
 		return nil, err
 	}

@@ -270,7 +270,7 @@ func (x *exchange) prepare() {
 	x.rawID = strconv.AppendInt(x.digits[:0], x.id, 10)
 	params := x.call.Params
 	meta := wire.Get(params, "_meta")
-	edits := x.conn.metaEdits(meta, x.call)
+	edits := x.metaEdits(meta)
 	if x.token = wire.Get(meta, "progressToken"); x.token != nil {
 		edits = append(edits, wire.Edit{Key: "progressToken", Value: x.rawID})
 	}
@@ -285,22 +285,22 @@ var modernKeys = []string{wire.MetaVersion, wire.MetaClientInfo, wire.MetaCapabi
 
 // metaEdits changes _meta from the client's era to the connection's: a session server must not see the
 // keys of the stateless era, and a stateless server needs them on every request.
-func (c *Conn) metaEdits(meta []byte, call *Call) []wire.Edit {
-	if c.Modern() {
-		if call.AsIs && meta != nil {
+func (x *exchange) metaEdits(meta []byte) []wire.Edit {
+	if x.conn.Modern() {
+		if x.call.AsIs && meta != nil {
 			return nil
 		}
-		capabilities := call.Capabilities
+		capabilities := x.call.Capabilities
 		if capabilities == nil {
 			capabilities = []byte("{}")
 		}
 		edits := []wire.Edit{
-			{Key: wire.MetaVersion, Value: wire.Quote(c.Version())},
+			{Key: wire.MetaVersion, Value: wire.Quote(x.conn.Version())},
 			{Key: wire.MetaClientInfo, Value: clientInfo},
 			{Key: wire.MetaCapabilities, Value: capabilities},
 		}
-		if call.LogLevel != "" {
-			edits = append(edits, wire.Edit{Key: wire.MetaLogLevel, Value: wire.Quote(call.LogLevel)})
+		if x.call.LogLevel != "" {
+			edits = append(edits, wire.Edit{Key: wire.MetaLogLevel, Value: wire.Quote(x.call.LogLevel)})
 		}
 		return edits
 	}

@@ -171,7 +171,7 @@ func (l *httpLink) roundTrip(ctx context.Context, x *exchange) (wire.Message, er
 // exchange posts a request and reads its answer. The HTTP request outlives ctx by the drain of its body,
 // without which the TCP connection could not be used again.
 func (l *httpLink) exchange(ctx context.Context, x *exchange) (wire.Message, error) {
-	httpCtx, cancel, stop := l.conn.requestContext(ctx)
+	httpCtx, cancel, stop := requestContext(ctx, l.conn)
 	defer stop()
 	x.onExpire(cancel)
 	req := l.request(httpCtx, http.MethodPost, x.body)
@@ -193,14 +193,14 @@ func (l *httpLink) exchange(ctx context.Context, x *exchange) (wire.Message, err
 		return m, err
 	}
 	x.onExpire(func() {})
-	l.conn.drain(resp.Body, cancel)
+	drain(l.conn, resp.Body, cancel)
 	return m, nil
 }
 
 // requestContext makes the context of an HTTP request: it ends with the connection and, until stop is
 // called, with ctx.
-func (c *Conn) requestContext(ctx context.Context) (_ context.Context, cancel context.CancelFunc, stop func() bool) {
-	httpCtx, cancel := context.WithCancel(c.ctx)
+func requestContext(ctx context.Context, conn *Conn) (_ context.Context, cancel context.CancelFunc, stop func() bool) {
+	httpCtx, cancel := context.WithCancel(conn.ctx)
 	return httpCtx, cancel, context.AfterFunc(ctx, cancel)
 }
 
@@ -208,7 +208,7 @@ func (c *Conn) requestContext(ctx context.Context) (_ context.Context, cancel co
 const drainTime = time.Second
 
 // drain reads a body to its end in the background; cancel ends its request.
-func (c *Conn) drain(body io.ReadCloser, cancel func()) {
+func drain(conn *Conn, body io.ReadCloser, cancel func()) {
 	read := func() {
 		timer := time.AfterFunc(drainTime, cancel)
 		defer timer.Stop()
@@ -216,7 +216,7 @@ func (c *Conn) drain(body io.ReadCloser, cancel func()) {
 		_ = body.Close()
 		cancel()
 	}
-	if body == http.NoBody || !c.tasks.Go(read) {
+	if body == http.NoBody || !conn.tasks.Go(read) {
 		_ = body.Close()
 		cancel()
 	}
@@ -312,7 +312,7 @@ func sendError(err error) error {
 }
 
 func (l *httpLink) post(ctx context.Context, msg []byte) error {
-	httpCtx, cancel, stop := l.conn.requestContext(ctx)
+	httpCtx, cancel, stop := requestContext(ctx, l.conn)
 	defer stop()
 	req := l.request(httpCtx, http.MethodPost, wire.OneLine(msg))
 	m, _ := wire.Scan(msg)
@@ -324,7 +324,7 @@ func (l *httpLink) post(ctx context.Context, msg []byte) error {
 		cancel()
 		return sendError(err)
 	}
-	defer l.conn.drain(resp.Body, cancel)
+	defer drain(l.conn, resp.Body, cancel)
 	if resp.StatusCode >= 300 {
 		_, err := l.refused(nil, resp)
 		return err

@@ -153,8 +153,7 @@ func (k *keeper) connected(d dialed) {
 	s := k.s
 	k.connecting = false
 	if d.err != nil {
-		e := s.dial.named(d.err)
-		d.err = e
+		e := asError(d.err)
 		k.failures++
 		k.lastErr, k.retryAt = e, time.Now().Add(max(backoff(k.failures), e.RetryAfter))
 		state := StateDegraded

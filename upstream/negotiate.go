@@ -39,36 +39,36 @@ const (
 // be of the session era is not asked for another.
 func greet(ctx context.Context, conn *Conn, known era) (era, error) {
 	if known == eraSession {
-		return eraSession, conn.openSession(ctx)
+		return eraSession, openSession(ctx, conn)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // ends the request that has lost
 	conn.setVersion(wire.V20260728)
-	probe := conn.ask(ctx, wire.Discover, []byte(`{}`))
+	probe := ask(ctx, conn, wire.Discover, []byte(`{}`))
 	patience := time.NewTimer(probeTime)
 	defer patience.Stop()
 	select {
 	case r := <-probe:
-		if modern, err := conn.discovered(r); modern || err != nil {
+		if modern, err := discovered(conn, r); modern || err != nil {
 			return eraModern, err
 		}
-		return eraSession, conn.openSession(ctx)
+		return eraSession, openSession(ctx, conn)
 	case <-patience.C:
-		return conn.greetMute(ctx, probe)
+		return greetMute(ctx, conn, probe)
 	}
 }
 
 // greetMute sends initialize to a server that is slow, or silent about what it does not know, and takes the
 // better of its answers.
-func (c *Conn) greetMute(ctx context.Context, probe <-chan reply) (era, error) {
-	c.setVersion("")
-	session := c.ask(ctx, wire.Initialize, initializeParams)
+func greetMute(ctx context.Context, conn *Conn, probe <-chan reply) (era, error) {
+	conn.setVersion("")
+	session := ask(ctx, conn, wire.Initialize, initializeParams)
 	select {
 	case r := <-probe:
-		if modern, err := c.discovered(r); modern || err != nil {
+		if modern, err := discovered(conn, r); modern || err != nil {
 			return eraModern, err
 		}
-		return eraSession, c.begin(ctx, <-session)
+		return eraSession, begin(ctx, conn, <-session)
 	case r := <-session:
 		wait := lateTime // it is up now, so its other answer comes at once or never
 		if r.err != nil || r.Error != nil {
@@ -78,12 +78,12 @@ func (c *Conn) greetMute(ctx context.Context, probe <-chan reply) (era, error) {
 		defer late.Stop()
 		select {
 		case p := <-probe:
-			if modern, err := c.discovered(p); modern || err != nil {
+			if modern, err := discovered(conn, p); modern || err != nil {
 				return eraModern, err
 			}
 		case <-late.C:
 		}
-		return eraSession, c.begin(ctx, r)
+		return eraSession, begin(ctx, conn, r)
 	}
 }
 
@@ -94,31 +94,31 @@ type reply struct {
 }
 
 // ask sends a request in the background.
-func (c *Conn) ask(ctx context.Context, method string, params []byte) <-chan reply {
+func ask(ctx context.Context, conn *Conn, method string, params []byte) <-chan reply {
 	replies := make(chan reply, 1)
-	started := c.tasks.Go(func() {
-		answer, err := c.Call(ctx, &Call{Method: method, Params: params})
+	started := conn.tasks.Go(func() {
+		answer, err := conn.Call(ctx, &Call{Method: method, Params: params})
 		replies <- reply{answer, err}
 	})
 	if !started {
-		replies <- reply{err: c.Err()}
+		replies <- reply{err: conn.Err()}
 	}
 	return replies
 }
 
 // discovered says whether the answer to server/discover begins the stateless era. An error means that the
 // connection is of no use.
-func (c *Conn) discovered(r reply) (bool, error) {
+func discovered(conn *Conn, r reply) (bool, error) {
 	if r.err == nil && supports(r.Result, wire.V20260728) {
-		c.setVersion(wire.V20260728)
-		c.Greeting = r.Result
+		conn.setVersion(wire.V20260728)
+		conn.Greeting = r.Result
 		return true, nil
 	}
 	if r.err == nil {
 		return false, nil
 	}
 	switch e := asError(r.err); {
-	case e.Kind == NeedsAuth, e.Kind == Unavailable, e.Kind == Cancelled, c.Err() != nil:
+	case e.Kind == NeedsAuth, e.Kind == Unavailable, e.Kind == Cancelled, conn.Err() != nil:
 		return false, e
 	}
 	return false, nil
@@ -134,14 +134,14 @@ func supports(discovered []byte, version string) bool {
 }
 
 // openSession does the initialize handshake with the hub's own parameters.
-func (c *Conn) openSession(ctx context.Context) error {
-	c.setVersion("")
-	answer, err := c.Call(ctx, &Call{Method: wire.Initialize, Params: initializeParams})
-	return c.begin(ctx, reply{answer, err})
+func openSession(ctx context.Context, conn *Conn) error {
+	conn.setVersion("")
+	answer, err := conn.Call(ctx, &Call{Method: wire.Initialize, Params: initializeParams})
+	return begin(ctx, conn, reply{answer, err})
 }
 
 // begin ends the handshake that the answer to the hub's initialize has opened.
-func (c *Conn) begin(ctx context.Context, r reply) error {
+func begin(ctx context.Context, conn *Conn, r reply) error {
 	if r.err != nil {
 		return r.err
 	}
@@ -149,19 +149,19 @@ func (c *Conn) begin(ctx context.Context, r reply) error {
 		code, text := wire.ErrorOf(r.Error)
 		return fault(Garbled, nil, "refused initialize (%d): %s", code, text)
 	}
-	if err := c.agree(r.Answer); err != nil {
+	if err := agree(conn, r.Answer); err != nil {
 		return err
 	}
-	return c.Post(ctx, wire.AppendNotification(nil, wire.Initialized, nil))
+	return conn.Post(ctx, wire.AppendNotification(nil, wire.Initialized, nil))
 }
 
 // agree keeps what a server has answered to initialize.
-func (c *Conn) agree(a Answer) error {
+func agree(conn *Conn, a Answer) error {
 	version := wire.String(wire.Get(a.Result, "protocolVersion"))
 	if !wire.Known(version) || wire.Modern(version) {
 		return fault(Garbled, nil, "offers protocol version %q, which has no session the hub knows", version)
 	}
-	c.setVersion(version)
-	c.Greeting = a.Result
+	conn.setVersion(version)
+	conn.Greeting = a.Result
 	return nil
 }

@@ -136,14 +136,14 @@ func (l *sseLink) roundTrip(ctx context.Context, x *exchange) (wire.Message, err
 }
 
 func (l *sseLink) post(ctx context.Context, msg []byte) error {
-	httpCtx, cancel, stop := l.conn.requestContext(ctx)
+	httpCtx, cancel, stop := requestContext(ctx, l.conn)
 	defer stop()
 	resp, err := l.transport.RoundTrip(l.request(httpCtx, http.MethodPost, l.target, wire.OneLine(msg)))
 	if err != nil {
 		cancel()
 		return sendError(err)
 	}
-	defer l.conn.drain(resp.Body, cancel)
+	defer drain(l.conn, resp.Body, cancel)
 	if resp.StatusCode >= 300 {
 		return l.statusError(resp, readError(resp))
 	}

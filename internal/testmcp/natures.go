@@ -16,6 +16,7 @@ var natures = []Misbehaviour{
 	{Name: "json-answers", Over: "http", Doc: "Behaves, answering POSTs with application/json.", build: setup(func(e *engine) { e.jsonAnswer = true })},
 	{Name: "only-tools", Over: "any", Doc: "Behaves, with tools and nothing else.", build: setup(func(e *engine) { e.onlyTools = true })},
 	{Name: "script", Over: "any", Arg: "a file written by Script", Doc: "Serves a Script: raw tools, results and errors.", build: buildScript},
+	{Name: "replies", Over: "any", Arg: "a file written by Replies", Doc: "Gives raw results to chosen requests.", build: buildReplies},
 	{Name: "bearer", Over: "http", Arg: "a token", Doc: "Answers 401 with a challenge unless the token is sent.", build: buildBearer},
 	{Name: "session-expires", Over: "http", Arg: "milliseconds, 2000", Doc: "Forgets a session that was not used for that long.", build: buildExpiry},
 	{Name: "404-once-after-restart", Over: "http", At: methodToolsCall + "#1", Doc: "Forgets its sessions just before the first call, so that call gets 404.", build: with(hooks{door: forgetFirst})},

@@ -125,6 +125,16 @@ var stdioProofs = map[string]func(t *testing.T){
 		c.send(call("odd", `{}`))
 		has(t, c.answer("7"), `"result":`+string(raw)+`}`)
 	},
+	"replies": func(t *testing.T) {
+		c := start(t, testmcp.Replies{"resources/list": `{"resources":[ ]}`, "resources/read test://a": `{"contents":[]}`}.Name(t))
+		c.handshake()
+		c.send(`{"jsonrpc":"2.0","id":2,"method":"resources/list"}`)
+		has(t, c.answer("2"), `"result":{"resources":[ ]}`)
+		c.send(`{"jsonrpc":"2.0","id":3,"method":"resources/read","params":{"uri":"test://a"}}`)
+		has(t, c.answer("3"), `"result":{"contents":[]}`)
+		c.send(`{"jsonrpc":"2.0","id":4,"method":"resources/read","params":{"uri":"test://hello.txt"}}`)
+		has(t, c.answer("4"), `"text":"hello"`)
+	},
 }
 
 // childProofs are those of what only a child process can do.
