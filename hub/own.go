@@ -87,6 +87,9 @@ type apartness struct{ *Hub }
 // apart says whether a server gives each client a connection of its own, because it asks questions that
 // cannot be told apart on a shared one.
 func (h apartness) apart(s *upstream.Server) bool {
+	if offer := s.Offer(); offer != nil && wire.Modern(offer.Version) {
+		return false // it has no sessions to be kept apart
+	}
 	switch s.Config().Session {
 	case config.SessionShared:
 		return false
@@ -98,8 +101,12 @@ func (h apartness) apart(s *upstream.Server) bool {
 }
 
 // orphan takes a server's request whose call cannot be made out: it declines, and from then on the server
-// gets one connection per client.
+// gets one connection per client. What a server asks while it works for nobody, as many ask for the roots once
+// they are initialized, is only declined.
 func (h apartness) orphan(s *upstream.Server, conn *upstream.Conn, m wire.Message) bool {
+	if conn.Serves() == 0 {
+		return decline(conn, m)
+	}
 	if _, known := h.apartFrom.LoadOrStore(s, true); !known {
 		h.opt.Log.Warn().Str("server", s.Name()).Str("method", m.Method).
 			Msg("asked a question that could be for several clients; each client gets a connection of its own from now on")
@@ -107,6 +114,9 @@ func (h apartness) orphan(s *upstream.Server, conn *upstream.Conn, m wire.Messag
 	h.orphans.Add(1)
 	return decline(conn, m)
 }
+
+// Unattributed is how many questions of servers were declined because they could have been for several clients.
+func (h *Hub) Unattributed() int64 { return h.orphans.Load() }
 
 // connOf returns the connection that a client's session has with a server, making it where there is none.
 func (h apartness) connOf(c *Client, s *upstream.Server) *ownConn {

@@ -310,7 +310,7 @@ func (c *Conn) find(rawID []byte) *exchange {
 }
 
 // owner finds the call that a message outside of its stream belongs to: by progress token, by
-// subscription, else the only call in flight. With several it is nobody's: the hub never guesses.
+// subscription, else the only call of a client in flight. With several it is nobody's: the hub never guesses.
 func (c *Conn) owner(m wire.Message) *exchange {
 	if m.Method == wire.Progress {
 		return c.find(wire.Get(m.Params, "progressToken"))
@@ -323,13 +323,31 @@ func (c *Conn) owner(m wire.Message) *exchange {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.calls) != 1 {
+	only, n := c.clientCalls()
+	if n != 1 {
 		return nil
 	}
+	return only
+}
+
+// clientCalls counts the calls in flight that are some client's and returns one of them; the hub's own have
+// no sink. c.mu is held.
+func (c *Conn) clientCalls() (one *exchange, n int) {
 	for _, x := range c.calls {
-		return x
+		if x.call.Sink != nil {
+			one = x
+			n++
+		}
 	}
-	return nil
+	return one, n
+}
+
+// Serves is how many calls of clients are in flight.
+func (c *Conn) Serves() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, n := c.clientCalls()
+	return n
 }
 
 // isListChange says whether a notification is about the server as a whole rather than about a call.
