@@ -90,7 +90,7 @@ func (h subscriptions) grant(ctx context.Context, w *watcher, filter []byte) []b
 		if !ok {
 			continue
 		}
-		if answer, err := at.server.Subscribe(ctx, at.own); err != nil || answer.Error != nil {
+		if answer, err := at.server.Wishes().Subscribe(ctx, at.own); err != nil || answer.Error != nil {
 			continue
 		}
 		w.subs[wire.String(raw)] = at

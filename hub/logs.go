@@ -47,7 +47,7 @@ func (h logs) lowerLevel() {
 		h.tasks.Go(func() {
 			ctx, cancel := context.WithTimeout(context.Background(), s.Config().RequestTimeout)
 			defer cancel()
-			s.SetLevel(ctx, lowest)
+			s.Wishes().SetLevel(ctx, lowest)
 		})
 	}
 }

@@ -31,7 +31,7 @@ func (h subscriptions) subscribeTo(ctx context.Context, c *Client, uri string) A
 	if known {
 		return Answer{Result: []byte("{}")}
 	}
-	answer, err := at.server.Subscribe(ctx, at.own)
+	answer, err := at.server.Wishes().Subscribe(ctx, at.own)
 	if err != nil || answer.Error != nil {
 		c.mu.Lock()
 		delete(c.subs, uri)
@@ -52,7 +52,7 @@ func (h subscriptions) unsubscribe(ctx context.Context, r *Request) Answer {
 	if !known {
 		return Answer{Result: []byte("{}")}
 	}
-	answer, err := at.server.Unsubscribe(ctx, at.own)
+	answer, err := at.server.Wishes().Unsubscribe(ctx, at.own)
 	if err != nil {
 		return failure(err)
 	}
@@ -74,7 +74,7 @@ func (h subscriptions) unsubscribeAll(c *Client) {
 func (h subscriptions) release(at route) {
 	ctx, cancel := context.WithTimeout(context.Background(), at.server.Config().RequestTimeout)
 	defer cancel()
-	_, _ = at.server.Unsubscribe(ctx, at.own)
+	_, _ = at.server.Wishes().Unsubscribe(ctx, at.own)
 }
 
 // covers says whether a subscription to own is one to uri too: servers may tell of a part of what was

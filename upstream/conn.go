@@ -73,11 +73,12 @@ type Conn struct {
 	lastID    atomic.Int64
 	strays    atomic.Int64 // answers that nobody waited for
 
-	mu        sync.Mutex // guards calls and questions
-	calls     map[int64]*exchange
-	questions map[string]*exchange // calls that wait for an answer to the server's request of this raw id
-	quiet     chan struct{}        // holds a token once no call is in flight
-	pumps     bool                 // calls read streams of their own, so what comes beside those needs a pump
+	questions questions
+
+	mu    sync.Mutex // guards calls
+	calls map[int64]*exchange
+	quiet chan struct{} // holds a token once no call is in flight
+	pumps bool          // calls read streams of their own, so what comes beside those needs a pump
 
 	done     chan struct{}
 	failOnce sync.Once
@@ -92,7 +93,7 @@ type Conn struct {
 
 func newConn(unclaimed func(*Conn, wire.Message)) *Conn {
 	c := &Conn{
-		unclaimed: unclaimed, calls: map[int64]*exchange{}, questions: map[string]*exchange{}, quiet: make(chan struct{}, 1),
+		unclaimed: unclaimed, calls: map[int64]*exchange{}, questions: questions{open: map[string]*exchange{}}, quiet: make(chan struct{}, 1),
 		done: make(chan struct{}), replies: make(chan struct{}, repliesAtOnce),
 	}
 	c.ctx, c.stop = context.WithCancel(context.Background())
@@ -185,13 +186,9 @@ func (c *Conn) Call(ctx context.Context, call *Call) (Answer, error) {
 func (c *Conn) leave(x *exchange) {
 	c.mu.Lock()
 	delete(c.calls, x.id)
-	for id, asking := range c.questions {
-		if asking == x {
-			delete(c.questions, id)
-		}
-	}
 	left := len(c.calls)
 	c.mu.Unlock()
+	c.questions.drop(x)
 	x.close()
 	if left == 0 {
 		select {
@@ -203,40 +200,8 @@ func (c *Conn) leave(x *exchange) {
 
 // Post sends a notification or an answer to one of the server's requests.
 func (c *Conn) Post(ctx context.Context, msg []byte) error {
-	if m, err := wire.Scan(msg); err == nil && m.IsResponse() {
-		c.answered(m.ID)
-	}
+	c.questions.answered(msg)
 	return c.link.post(ctx, msg)
-}
-
-// Refuse answers a request that nobody can answer.
-func (c *Conn) Refuse(m wire.Message) { c.refuse(m) }
-
-// Reply is [Conn.Post] in the background.
-func (c *Conn) Reply(msg []byte) {
-	if m, err := wire.Scan(msg); err == nil && m.IsResponse() {
-		c.answered(m.ID)
-	}
-	c.reply(msg)
-}
-
-// asked notes that x waits for an answer to the server's request.
-func (c *Conn) asked(id []byte, x *exchange) {
-	c.mu.Lock()
-	c.questions[string(id)] = x
-	c.mu.Unlock()
-	x.hold(1)
-}
-
-// answered lets the call that waited for an answer go on.
-func (c *Conn) answered(id []byte) {
-	c.mu.Lock()
-	x := c.questions[string(id)]
-	delete(c.questions, string(id))
-	c.mu.Unlock()
-	if x != nil {
-		x.hold(-1)
-	}
 }
 
 // dispatch takes a message that came outside of any one call's stream.
@@ -263,15 +228,15 @@ func (c *Conn) answerLocally(m wire.Message) bool {
 	if m.Method != wire.Ping || !m.IsRequest() {
 		return false
 	}
-	c.reply(wire.AppendResult(nil, m.ID, []byte("{}")))
+	c.Reply(wire.AppendResult(nil, m.ID, []byte("{}")))
 	return true
 }
 
-// refuse answers a request that nobody can answer.
-func (c *Conn) refuse(m wire.Message) {
+// Refuse answers a request that nobody can answer.
+func (c *Conn) Refuse(m wire.Message) {
 	if m.IsRequest() {
 		e := &wire.Error{Code: wire.CodeMethodNotFound, Message: m.Method + " is not supported by this client"}
-		c.reply(wire.AppendError(nil, m.ID, e.Raw()))
+		c.Reply(wire.AppendError(nil, m.ID, e.Raw()))
 	}
 }
 
@@ -283,8 +248,9 @@ const (
 	repliesAtOnce = 64
 )
 
-// reply sends in the background: whoever reads the connection must not wait for a write to it.
-func (c *Conn) reply(msg []byte) {
+// Reply is [Conn.Post] in the background: whoever reads the connection must not wait for a write to it.
+func (c *Conn) Reply(msg []byte) {
+	c.questions.answered(msg)
 	select {
 	case c.replies <- struct{}{}:
 	default:
@@ -375,5 +341,5 @@ func (c *Conn) cancel(x *exchange, why *Error) {
 	params := append([]byte(`{"requestId":`), x.rawID...)
 	params = append(params, `,"reason":`...)
 	params = append(append(params, wire.Quote(why.Text)...), '}')
-	c.reply(wire.AppendNotification(nil, wire.Cancelled, params))
+	c.Reply(wire.AppendNotification(nil, wire.Cancelled, params))
 }

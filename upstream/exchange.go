@@ -158,7 +158,7 @@ func (x *exchange) handle(m wire.Message) {
 		m.Params, m.Raw = params, wire.AppendNotification(nil, m.Method, params)
 	}
 	if m.Method == wire.Cancelled { // of the server's own request, which then waits for no answer
-		x.conn.answered(wire.Get(m.Params, "requestId"))
+		x.conn.questions.done(wire.Get(m.Params, "requestId"))
 	}
 	switch {
 	case m.IsRequest():
@@ -171,13 +171,13 @@ func (x *exchange) handle(m wire.Message) {
 // ask hands a request of the server to the sink. The clock stands while somebody thinks about it.
 func (x *exchange) ask(sink Sink, m wire.Message) {
 	if sink == nil {
-		x.conn.refuse(m)
+		x.conn.Refuse(m)
 		return
 	}
-	x.conn.asked(m.ID, x)
+	x.conn.questions.asked(m.ID, x)
 	if !sink.Ask(x.conn, m) {
-		x.conn.answered(m.ID)
-		x.conn.refuse(m)
+		x.conn.questions.done(m.ID)
+		x.conn.Refuse(m)
 	}
 }
 

@@ -161,13 +161,13 @@ func (k *keeper) connected(d dialed) {
 			state = StateNeedsAuth
 		}
 		s.setStatus(state, e.Text)
-		s.settled()
+		s.settle()
 	} else {
 		k.failures, k.retryAt = 0, time.Time{}
 		k.gone = d.conn.Done()
 		s.conn.Store(d.conn)
 		s.setStatus(StateReady, "")
-		s.tasks.Go(func() { s.restore(d.conn) })
+		s.tasks.Go(func() { s.wish.restore(d.conn) })
 		k.stale, k.pause = true, nil
 		k.list()
 	}
@@ -219,7 +219,7 @@ func (k *keeper) listed(got offered) {
 		k.stale, k.pause = true, time.After(backoff(k.unlisted))
 		s.setStatus(StateDegraded, "connected, but its tools cannot be listed: "+s.dial.named(got.err).Text)
 	}
-	s.settled()
+	s.settle()
 	k.list()
 }
 

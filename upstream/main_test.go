@@ -69,7 +69,7 @@ func webAt(url string) *config.Server {
 func entry(kind config.Type) *config.Server {
 	return &config.Server{
 		Name: "rude", Type: kind, Enabled: true, Auth: config.AuthAuto,
-		RequestTimeout: time.Minute, MaxRequestTimeout: 2 * time.Minute, ConnectTimeout: time.Minute,
+		RequestTimeout: 5 * time.Minute, MaxRequestTimeout: 10 * time.Minute, ConnectTimeout: 5 * time.Minute,
 	}
 }
 
@@ -129,7 +129,7 @@ func asError(t testing.TB, err error) *upstream.Error {
 
 // patience is how long a test waits for what has to come. It is far above what that takes, and far below
 // the timeouts of an entry, so that waiting for one of those fails the test.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // eventually waits until ok holds.
 func eventually(t testing.TB, what string, ok func() bool) {

@@ -103,7 +103,6 @@ func TestB061OtherCall(t *testing.T) {
 	cfg := entry(config.TypeStdio)
 	cfg.Command = os.Args[0]
 	cfg.Env = map[string]string{envRole: "deaf", envDeafLog: file}
-	cfg.RequestTimeout = 2 * time.Second
 	s := start(t, cfg)
 	if _, err := s.Connect(context.Background()); err != nil {
 		t.Fatal(err)
@@ -117,7 +116,9 @@ func TestB061OtherCall(t *testing.T) {
 		ran, _ := os.ReadFile(file)
 		return len(ran) > 0
 	})
-	if _, err := callTool(s, "second", ""); err == nil {
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+	defer cancel()
+	if _, err := s.Call(ctx, toolCall("second", "")); err == nil {
 		t.Error("the second call found a program to answer it")
 	}
 	if e := asError(t, <-first); e.Kind != upstream.Lost || e.NotSent {
@@ -133,7 +134,7 @@ const envDeafLog = "MCPHUB_UPSTREAM_TEST_DEAF_LOG"
 
 // deaf is a server that closes its input at the first call, which it never answers. It has no tools.
 func deaf() {
-	time.AfterFunc(time.Minute, func() { os.Exit(9) })
+	time.AfterFunc(5*time.Minute, func() { os.Exit(9) })
 	lines := wire.NewLineReader(os.Stdin, 1<<20)
 	for {
 		line, err := lines.Next()

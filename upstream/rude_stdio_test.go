@@ -17,7 +17,7 @@ var rudePrograms = []rude{
 	{name: "exits-at-start", kind: upstream.Unavailable, text: "the program ended with exit status 3; it last wrote: reading the configuration | no API key is set | giving up"},
 	{name: "exits-on-discover", kind: works},
 	{name: "mute-discover", kind: works},
-	{name: "dead-after-discover", change: func(cfg *config.Server) { cfg.ConnectTimeout = 9 * time.Second }, kind: works},
+	{name: "dead-after-discover", change: func(cfg *config.Server) { cfg.ConnectTimeout = 12 * time.Second }, kind: works},
 	{name: "exits-mid-call", kind: upstream.Lost, text: "the program ended with exit status 1", then: once},
 	{name: "exits-grandchild-holds-stdout", kind: upstream.Lost, text: "the program ended with exit status 1", then: once},
 	{name: "closes-stdout", kind: upstream.Lost, text: "the program closed its output", then: once},

@@ -149,6 +149,7 @@ func (r *rude) judge(t *testing.T, m *met) {
 
 // once says that the server got the call once, however its answer was lost.
 func once(t *testing.T, m met) {
+	m.log.WaitMessages(t, "tools/call", 1)
 	if n := m.log.Count("tools/call"); n != 1 {
 		t.Errorf("the call was sent %d times, want once", n)
 	}

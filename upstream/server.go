@@ -67,7 +67,7 @@ type Server struct {
 	status atomic.Pointer[Status]
 	offer  atomic.Pointer[Offer]
 	first  chan struct{} // closed when the first offer, or the first failure to get one, is known
-	once   sync.Once     // closes first
+	settle func()        // closes first, once
 
 	wants chan want
 	stale chan struct{} // a list has changed; holds one token
@@ -76,7 +76,7 @@ type Server struct {
 	ctx   context.Context
 	stop  context.CancelFunc
 	tasks tasks
-	wish  wishes
+	wish  Wishes
 
 	mu    sync.Mutex // guards extra
 	extra map[*Conn]struct{}
@@ -87,9 +87,11 @@ func NewServer(cfg *config.Server, opt *Options) *Server {
 	redact := newRedactor(cfg.Secrets)
 	s := &Server{
 		cfg: cfg, opt: opt, log: &ring{redact: redact}, first: make(chan struct{}), extra: map[*Conn]struct{}{},
-		wish:  wishes{uris: map[string]int{}, news: make(chan struct{})},
+		wish:  Wishes{uris: map[string]int{}, news: make(chan struct{})},
 		wants: make(chan want), stale: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
+	s.wish.s = s
+	s.settle = sync.OnceFunc(func() { close(s.first) })
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.dial = &dialer{cfg: cfg, opt: opt, log: s.log, redact: redact, tasks: &s.tasks}
 	if cfg.Type != config.TypeStdio {
@@ -104,7 +106,7 @@ func NewServer(cfg *config.Server, opt *Options) *Server {
 	}
 	s.setStatus(state, reason)
 	if state != StateIdle {
-		s.settled()
+		s.settle()
 	}
 	return s
 }
@@ -118,6 +120,9 @@ func (s *Server) Config() *config.Server { return s.cfg }
 // Status is the server's present state.
 func (s *Server) Status() Status { return *s.status.Load() }
 
+// Wishes takes what clients want of the server beyond calls.
+func (s *Server) Wishes() *Wishes { return &s.wish }
+
 // Offer is what the server offers, nil before it was first read.
 func (s *Server) Offer() *Offer { return s.offer.Load() }
 
@@ -129,8 +134,6 @@ func (s *Server) Logs(n int) []string { return s.log.last(n) }
 
 // usable says whether the configuration lets the server run.
 func (s *Server) usable() bool { return s.cfg.Enabled && len(s.cfg.Failed) == 0 }
-
-func (s *Server) settled() { s.once.Do(func() { close(s.first) }) }
 
 func (s *Server) setStatus(state State, reason string) {
 	old := s.status.Load()
@@ -211,7 +214,7 @@ func (s *Server) unclaimed(conn *Conn, m wire.Message) {
 		}
 	case m.IsRequest():
 		if s.opt.OnAsk == nil || !s.opt.OnAsk(s, conn, m) {
-			conn.refuse(m)
+			conn.Refuse(m)
 		}
 	}
 }

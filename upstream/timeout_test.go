@@ -172,7 +172,6 @@ func TestMuteServerFreesItsStart(t *testing.T) {
 	t.Parallel()
 	opt := &upstream.Options{Log: zerolog.Nop(), Starts: make(chan struct{}, 1)}
 	cfg, _ := web(t, "hang-at-connect")
-	cfg.ConnectTimeout = time.Minute
 	startWith(t, cfg, opt)
 	eventually(t, "the start to be taken", func() bool { return len(opt.Starts) == 1 })
 	other, _ := web(t, "well")
@@ -198,7 +197,7 @@ func TestB086(t *testing.T) {
 				c.log.WaitMessages(t, "tools/call", 2)
 				cancel()
 			}()
-			_, err := s.Call(ctx, toolCall("slow", `{"ms":60000}`))
+			_, err := s.Call(ctx, toolCall("slow", `{"ms":600000}`))
 			if e := asError(t, err); e.Kind != upstream.Cancelled {
 				t.Errorf("got %v", e)
 			}
@@ -221,7 +220,7 @@ func TestB086Modern(t *testing.T) {
 		srv.Log.WaitMessages(t, "tools/call", 2)
 		cancel()
 	}()
-	if _, err := s.Call(ctx, toolCall("slow", `{"ms":60000}`)); asError(t, err).Kind != upstream.Cancelled {
+	if _, err := s.Call(ctx, toolCall("slow", `{"ms":600000}`)); asError(t, err).Kind != upstream.Cancelled {
 		t.Errorf("got %v", err)
 	}
 	srv.Log.WaitKind(t, testmcp.EventStopped, 1)
@@ -238,7 +237,7 @@ func TestB088(t *testing.T) {
 	for cfg, log := range map[*config.Server]*testmcp.Log{stdio: log, http: srv.Log} {
 		cfg.RequestTimeout = 500 * time.Millisecond
 		s := start(t, cfg)
-		if _, err := callTool(s, "slow", `{"ms":10000}`); asError(t, err).Kind != upstream.Timeout {
+		if _, err := callTool(s, "slow", `{"ms":600000}`); asError(t, err).Kind != upstream.Timeout {
 			t.Errorf("got %v", err)
 		}
 		log.WaitKind(t, testmcp.EventStopped, 1)

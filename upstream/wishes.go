@@ -9,8 +9,10 @@ import (
 	"mcphub/wire"
 )
 
-// wishes are what the hub's clients want of a server beyond calls. They outlive its connections.
-type wishes struct {
+// Wishes are what the hub's clients want of a server beyond calls. They outlive its connections.
+type Wishes struct {
+	s *Server
+
 	mu    sync.Mutex     // guards the rest
 	uris  map[string]int // subscribed resources, with the number of their subscribers
 	level string         // lowest level of log messages that somebody wants; "" for no wish
@@ -18,36 +20,36 @@ type wishes struct {
 }
 
 // Subscribe has the server tell of changes of a resource. Every success must be met by one Unsubscribe.
-func (s *Server) Subscribe(ctx context.Context, uri string) (Answer, error) {
-	if !s.wish.add(uri, 1) {
+func (w *Wishes) Subscribe(ctx context.Context, uri string) (Answer, error) {
+	if !w.add(uri, 1) {
 		return Answer{Result: []byte("{}")}, nil
 	}
-	answer, err := s.tellSubscription(ctx, wire.ResourcesSubscribe, uri)
+	answer, err := w.tellSubscription(ctx, wire.ResourcesSubscribe, uri)
 	if err != nil || answer.Error != nil {
-		s.wish.add(uri, -1)
+		w.add(uri, -1)
 	}
 	return answer, err
 }
 
 // Unsubscribe takes one Subscribe back.
-func (s *Server) Unsubscribe(ctx context.Context, uri string) (Answer, error) {
-	if !s.wish.add(uri, -1) {
+func (w *Wishes) Unsubscribe(ctx context.Context, uri string) (Answer, error) {
+	if !w.add(uri, -1) {
 		return Answer{Result: []byte("{}")}, nil
 	}
-	return s.tellSubscription(ctx, wire.ResourceUnsubscribe, uri)
+	return w.tellSubscription(ctx, wire.ResourceUnsubscribe, uri)
 }
 
 // tellSubscription tells a session server; a stateless one hears it by the next subscriptions/listen.
-func (s *Server) tellSubscription(ctx context.Context, method, uri string) (Answer, error) {
-	conn, err := s.Connect(ctx)
+func (w *Wishes) tellSubscription(ctx context.Context, method, uri string) (Answer, error) {
+	conn, err := w.s.Connect(ctx)
 	if err != nil || conn.Modern() {
 		return Answer{Result: []byte("{}")}, err
 	}
-	return s.Call(ctx, &Call{Method: method, Params: wire.Splice(nil, wire.Edit{Key: "uri", Value: wire.Quote(uri)})})
+	return w.s.Call(ctx, &Call{Method: method, Params: wire.Splice(nil, wire.Edit{Key: "uri", Value: wire.Quote(uri)})})
 }
 
 // add counts a subscriber in or out and says whether that was the first or the last one.
-func (w *wishes) add(uri string, n int) bool {
+func (w *Wishes) add(uri string, n int) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	before := w.uris[uri]
@@ -67,7 +69,7 @@ func (w *wishes) add(uri string, n int) bool {
 }
 
 // now returns the present wishes and what is closed when the resources change.
-func (w *wishes) now() (uris []string, level string, news <-chan struct{}) {
+func (w *Wishes) now() (uris []string, level string, news <-chan struct{}) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for uri := range w.uris {
@@ -79,54 +81,54 @@ func (w *wishes) now() (uris []string, level string, news <-chan struct{}) {
 
 // SetLevel asks the server for log messages from that level on, now and after every reconnect. A server
 // that has no logging is not asked.
-func (s *Server) SetLevel(ctx context.Context, level string) {
-	s.wish.mu.Lock()
-	s.wish.level = level
-	s.wish.mu.Unlock()
-	if conn := s.conn.Load(); conn != nil && conn.Err() == nil {
-		s.tellLevel(ctx, conn, level)
+func (w *Wishes) SetLevel(ctx context.Context, level string) {
+	w.mu.Lock()
+	w.level = level
+	w.mu.Unlock()
+	if conn := w.s.conn.Load(); conn != nil && conn.Err() == nil {
+		w.tellLevel(ctx, conn, level)
 	}
 }
 
-func (s *Server) tellLevel(ctx context.Context, conn *Conn, level string) {
+func (w *Wishes) tellLevel(ctx context.Context, conn *Conn, level string) {
 	if level == "" || conn.Modern() || wire.IsNull(wire.Path(conn.Greeting, "capabilities", "logging")) {
 		return
 	}
-	_, _ = conn.Call(ctx, &Call{Method: wire.SetLevel, Timeout: s.cfg.RequestTimeout,
+	_, _ = conn.Call(ctx, &Call{Method: wire.SetLevel, Timeout: w.s.cfg.RequestTimeout,
 		Params: wire.Splice(nil, wire.Edit{Key: "level", Value: wire.Quote(level)})})
 }
 
 // restore brings a new connection up to the wishes, and keeps up a stateless server's subscription.
-func (s *Server) restore(conn *Conn) {
+func (w *Wishes) restore(conn *Conn) {
 	if conn.Modern() {
-		s.listen(conn)
+		w.listen(conn)
 		return
 	}
-	uris, level, _ := s.wish.now()
-	s.tellLevel(s.ctx, conn, level)
+	uris, level, _ := w.now()
+	w.tellLevel(w.s.ctx, conn, level)
 	for _, uri := range uris {
-		_, _ = conn.Call(s.ctx, &Call{Method: wire.ResourcesSubscribe, Timeout: s.cfg.RequestTimeout,
+		_, _ = conn.Call(w.s.ctx, &Call{Method: wire.ResourcesSubscribe, Timeout: w.s.cfg.RequestTimeout,
 			Params: wire.Splice(nil, wire.Edit{Key: "uri", Value: wire.Quote(uri)})})
 	}
 }
 
 // listen holds subscriptions/listen open for as long as the connection lives: anew after every change of
 // the wishes and, with growing pauses, after every end.
-func (s *Server) listen(conn *Conn) {
+func (w *Wishes) listen(conn *Conn) {
 	for failures := 0; conn.Err() == nil; {
-		uris, _, news := s.wish.now()
+		uris, _, news := w.now()
 		filter := listenFilter(wire.Get(conn.Greeting, "capabilities"), uris)
 		if filter == nil { // there is nothing to listen to yet
 			select {
 			case <-news:
 			case <-conn.Done():
-			case <-s.ctx.Done():
+			case <-w.s.ctx.Done():
 				return
 			}
 			continue
 		}
 		asked := time.Now()
-		answer, changed := s.listenOnce(conn, filter, news)
+		answer, changed := w.listenOnce(conn, filter, news)
 		if changed {
 			failures = 0
 			continue
@@ -134,31 +136,31 @@ func (s *Server) listen(conn *Conn) {
 		if failures++; time.Since(asked) > longLived {
 			failures = 1
 		}
-		if answer.Error != nil || !sleep(s.ctx, backoff(failures)) {
+		if answer.Error != nil || !sleep(w.s.ctx, backoff(failures)) {
 			return
 		}
-		s.unclaimed(conn, wire.Message{Method: wire.ToolsChanged}) // one may have been missed
+		w.s.unclaimed(conn, wire.Message{Method: wire.ToolsChanged}) // one may have been missed
 	}
 }
 
 // listenOnce holds one subscription; changed says that it was given up for a change of the wishes.
-func (s *Server) listenOnce(conn *Conn, filter []byte, news <-chan struct{}) (answer Answer, changed bool) {
-	ctx, cancel := context.WithCancel(s.ctx)
+func (w *Wishes) listenOnce(conn *Conn, filter []byte, news <-chan struct{}) (answer Answer, changed bool) {
+	ctx, cancel := context.WithCancel(w.s.ctx)
 	defer cancel()
-	s.tasks.Go(func() {
+	w.s.tasks.Go(func() {
 		select {
 		case <-news:
 			cancel()
 		case <-ctx.Done():
 		}
 	})
-	sink := notices(func(m wire.Message) { s.unclaimed(conn, m) })
+	sink := notices(func(m wire.Message) { w.s.unclaimed(conn, m) })
 	answer, _ = conn.Call(ctx, &Call{Method: wire.Listen, Params: filter, Sink: sink})
 	select {
 	case <-news:
 		return answer, true
 	default:
-		return answer, s.ctx.Err() != nil
+		return answer, w.s.ctx.Err() != nil
 	}
 }
 
