@@ -122,7 +122,7 @@ func (h merged) readResource(ctx context.Context, r *Request) Answer {
 	answer := bridge{h.Hub}.forward(ctx, r, at.server, &upstream.Call{
 		Method: r.Msg.Method, Params: wire.Splice(r.Msg.Params, wire.Edit{Key: "uri", Value: wire.Quote(at.own)}),
 	})
-	return cacheable(answer, r.Msg.Method, r.modern())
+	return cacheable(inEra(answer, r.modern()), r.Msg.Method, r.modern())
 }
 
 // complete routes a completion/complete by what it completes.

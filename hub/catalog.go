@@ -25,6 +25,7 @@ type catalog struct {
 	resources map[string]route    // by published URI
 	templates []template          // the most specific first
 	moved     map[route]string    // published URIs that are not their servers' own
+	readable  []*upstream.Server  // those that have resources
 	lists     map[string]*listing // by method
 	notes     map[string][]string // by server: what was dropped, repaired or renamed
 }
@@ -50,6 +51,9 @@ func build(set *config.Settings, servers []*upstream.Server, serverInfo []byte) 
 			continue
 		}
 		c.notes[s.Name()] = append(c.notes[s.Name()], offer.Notes...)
+		if offer.Has("resources") {
+			c.readable = append(c.readable, s)
+		}
 		c.addTools(s, offer)
 		prompts = append(prompts, c.readPrompts(s, offer)...)
 		resources = append(resources, c.readResources(s, offer)...)
@@ -63,6 +67,7 @@ func build(set *config.Settings, servers []*upstream.Server, serverInfo []byte) 
 	c.nameTools(set)
 	tools := make([]item, 0, len(c.tools))
 	for _, t := range c.tools {
+		t.raw = publisher{c, t.server}.meta(t.raw)
 		c.byName[t.name] = t
 		tools = append(tools, item{t.name, t.raw})
 	}

@@ -68,7 +68,7 @@ func New(cfg *config.Config, opt Options) *Hub {
 	}
 	up := &upstream.Options{
 		Log: opt.Log, Version: opt.Version, MaxMessage: int(cfg.Settings.Limits.MaxMessageBytes), Reaper: opt.Reaper,
-		OnChange: func(*upstream.Server) { h.touch() }, OnNotice: h.notice, OnAsk: apartness{h}.orphan, Starts: make(chan struct{}, startsAtOnce),
+		OnChange: func(*upstream.Server) { h.touch() }, OnNotice: subscriptions{h}.notice, OnAsk: apartness{h}.orphan, Starts: make(chan struct{}, startsAtOnce),
 	}
 	if cfg.Settings.Enabled {
 		for _, entry := range cfg.Servers {
@@ -198,20 +198,6 @@ func (h *Hub) announce(server, method string) {
 		if w.server == server && w.wants[method] {
 			w.tell(news{method: method})
 		}
-	}
-}
-
-// notice takes what a server tells on the connection that all share and that belongs to no call.
-func (h *Hub) notice(s *upstream.Server, m wire.Message) {
-	switch m.Method {
-	case wire.ToolsChanged, wire.PromptsChanged, wire.ResourcesChanged:
-		h.announce(s.Name(), m.Method)
-	case wire.ResourceUpdated:
-		subscriptions{h}.updated(s, m)
-	case wire.TaskStatus:
-		subscriptions{h}.news(s, ofTask, wire.Get(m.Params, "taskId"), m)
-	case wire.ElicitationComplete:
-		subscriptions{h}.news(s, ofElicitation, wire.Get(m.Params, "elicitationId"), m)
 	}
 }
 

@@ -2,8 +2,10 @@ package hub
 
 import (
 	"cmp"
+	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"mcphub/upstream"
@@ -55,8 +57,19 @@ type template struct {
 	pieces    []string
 }
 
-// braces keeps a template's expressions when the rest of it is escaped.
-var braces = strings.NewReplacer("%7B", "{", "%7D", "}")
+// qualifiedTemplate escapes a template's literal text and leaves its expressions as they are.
+func qualifiedTemplate(server, own string) string {
+	literals, out := pieces(own), scheme+server+"/"
+	for i, literal := range literals {
+		out += url.PathEscape(literal)
+		own = own[len(literal):]
+		if i < len(literals)-1 {
+			end := strings.IndexByte(own, '}') + 1
+			out, own = out+own[:end], own[end:]
+		}
+	}
+	return out
+}
 
 func (c *catalog) readTemplates(s *upstream.Server, offer *upstream.Offer) (items []item) {
 	for _, raw := range offer.Templates {
@@ -70,7 +83,7 @@ func (c *catalog) readTemplates(s *upstream.Server, offer *upstream.Offer) (item
 			if c.templates[i].server == s {
 				continue
 			}
-			t.published = braces.Replace(qualified(s.Name(), own))
+			t.published = qualifiedTemplate(s.Name(), own)
 			t.pieces = pieces(t.published)
 			c.note(s.Name(), "template %s is published as %s: server %q has the same", own, t.published, c.templates[i].server.Name())
 			raw = wire.Splice(raw, wire.Edit{Key: "uriTemplate", Value: wire.Quote(t.published)})
@@ -117,35 +130,70 @@ func (t *template) matches(uri string) bool {
 	return strings.HasSuffix(rest, last)
 }
 
-// locate finds the owner of a URI: by the list, by the server that it names, by the templates; else the
-// only server that has resources at all, since some read what they do not list.
+// owner finds whose a published URI is by the lists: by the resources, then by the templates.
+func (c *catalog) owner(uri string) (route, bool) {
+	if r, ok := c.resources[uri]; ok {
+		return r, true
+	}
+	for _, t := range c.templates {
+		if t.published == t.own && t.matches(uri) {
+			return route{t.server, uri}, true
+		}
+	}
+	return route{}, false
+}
+
+// locate finds the owner of a URI: by the lists, by the server that it names; else the only server that
+// has resources at all, since some read what they do not list.
 func (h *Hub) locate(uri string) (route, bool) {
 	c := h.current()
 	if r, ok := c.resources[uri]; ok {
 		return r, true
 	}
 	if server, own, ok := unqualified(uri); ok && h.byName[server] != nil {
-		return route{h.byName[server], own}, true
-	}
-	for _, t := range c.templates {
-		if t.matches(uri) {
-			return route{t.server, uri}, true
+		r := route{h.byName[server], own}
+		if c.resources[own] != r {
+			r.own = legal(own)
 		}
+		return r, true
 	}
-	var only *upstream.Server
-	for _, s := range h.servers {
-		if offer := s.Offer(); offer != nil && !wire.IsNull(wire.Get(offer.Capabilities(), "resources")) {
-			if only != nil {
-				return route{}, false
-			}
-			only = s
-		}
+	if r, ok := c.owner(uri); ok {
+		return r, true
 	}
-	return route{only, uri}, only != nil
+	if len(c.readable) == 1 {
+		return route{c.readable[0], uri}, true
+	}
+	return route{}, false
 }
 
-// publishedURI is what clients know a server's resource by.
-func (c *catalog) publishedURI(r route) string { return cmp.Or(c.moved[r], r.own) }
+// legal escapes what no URI may hold (RFC 3986, section 2). A client that fills in a qualified template
+// escapes values once, and taking the qualification off undoes that.
+func legal(uri string) string {
+	var out strings.Builder
+	for i := range len(uri) {
+		if b := uri[i]; b <= ' ' || b >= 0x7f || strings.IndexByte("\"<>\\^`{|}", b) >= 0 {
+			fmt.Fprintf(&out, "%%%02X", b)
+		} else {
+			out.WriteByte(b)
+		}
+	}
+	return out.String()
+}
+
+// publishedURI is what clients know a server's resource by: its own URI, unless that would be read from
+// another server, or from none because several could have it. Clients fetch web addresses themselves.
+func (c *catalog) publishedURI(r route) string {
+	if moved, ok := c.moved[r]; ok {
+		return moved
+	}
+	owner, listed := c.owner(r.own)
+	web := strings.HasPrefix(r.own, "https://") || strings.HasPrefix(r.own, "http://")
+	switch {
+	case owner.server == r.server, r.own == "", !slices.Contains(c.readable, r.server), !listed && (len(c.readable) == 1 || web):
+		return r.own
+	}
+	return qualified(r.server.Name(), r.own)
+}
 
 // codeNotFound was the error for an unknown resource up to 2025-11-25.
 const codeNotFound = -32002
@@ -161,45 +209,16 @@ func notFound(uri string, modern bool) Answer {
 	})
 }
 
-// republish replaces the URIs in a server's result that clients know by another one: those of contents,
-// of embedded resources and of links.
-func (c *catalog) republish(s *upstream.Server, result []byte) []byte {
-	moved := false
-	for r := range c.moved {
-		moved = moved || r.server == s
+// inEra gives the error for an unknown resource the code of the client's era.
+func inEra(a Answer, modern bool) Answer {
+	code, _ := wire.ErrorOf(a.Error)
+	switch {
+	case modern && code == codeNotFound:
+		code = wire.CodeInvalidParams
+	case !modern && code == wire.CodeInvalidParams && wire.Path(a.Error, "data", "uri") != nil:
+		code = codeNotFound
+	default:
+		return a
 	}
-	if !moved || result == nil {
-		return result
-	}
-	edit := func(obj []byte) []byte {
-		own := wire.String(wire.Get(obj, "uri"))
-		if published, ok := c.moved[route{s, own}]; ok {
-			return wire.Splice(obj, wire.Edit{Key: "uri", Value: wire.Quote(published)})
-		}
-		return obj
-	}
-	for _, member := range []string{"contents", "content"} {
-		if list := wire.Get(result, member); len(list) > 1 && list[0] == '[' {
-			result = wire.Splice(result, wire.Edit{Key: member, Value: mapElements(list, func(block []byte) []byte {
-				block = edit(block)
-				if inner := wire.Get(block, "resource"); inner != nil {
-					block = wire.Splice(block, wire.Edit{Key: "resource", Value: edit(inner)})
-				}
-				return block
-			})})
-		}
-	}
-	return result
-}
-
-// mapElements applies f to every element of a raw array.
-func mapElements(list []byte, f func([]byte) []byte) []byte {
-	out := []byte{'['}
-	for e := range wire.Elements(list) {
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out = append(out, f(e)...)
-	}
-	return append(out, ']')
+	return Answer{Error: wire.Splice(a.Error, wire.Edit{Key: "code", Value: strconv.AppendInt(nil, int64(code), 10)})}
 }

@@ -11,6 +11,20 @@ import (
 // subscriptions tell clients of changes.
 type subscriptions struct{ *Hub }
 
+// notice takes what a server tells on the connection that all share and that belongs to no call.
+func (h subscriptions) notice(s *upstream.Server, m wire.Message) {
+	switch m.Method {
+	case wire.ToolsChanged, wire.PromptsChanged, wire.ResourcesChanged:
+		h.announce(s.Name(), m.Method)
+	case wire.ResourceUpdated:
+		h.updated(s, m)
+	case wire.TaskStatus:
+		h.news(s, ofTask, wire.Get(m.Params, "taskId"), m)
+	case wire.ElicitationComplete:
+		h.news(s, ofElicitation, wire.Get(m.Params, "elicitationId"), m)
+	}
+}
+
 // subscribe has a session hear of changes of a resource.
 func (h subscriptions) subscribe(ctx context.Context, r *Request) Answer {
 	return h.subscribeTo(ctx, r.Client, wire.String(wire.Get(r.Msg.Params, "uri")))
@@ -88,10 +102,8 @@ func (h subscriptions) updated(s *upstream.Server, m wire.Message) {
 	uri := wire.String(wire.Get(m.Params, "uri"))
 	c := h.catalog.Load()
 	message := func(published, own string) []byte {
-		if known := c.publishedURI(route{s, uri}); published == own && known != uri {
-			published = known
-		} else if own != uri {
-			published = uri
+		if own != uri { // a part of what was subscribed
+			published = c.publishedURI(route{s, uri})
 		}
 		params := wire.Splice(m.Params, wire.Edit{Key: "uri", Value: wire.Quote(published)})
 		if meta := wire.Get(params, "_meta"); wire.Get(meta, wire.MetaSubscriptionID) != nil {
