@@ -28,10 +28,10 @@ var clients = []client{
 	{"inspector-modern", inspector("/mcp", "--transport", "http", "--protocol-era", "modern")},
 	{"inspector-sse", inspector("/sse", "--transport", "sse")},
 	{"mcporter", useMcporter},
-	{"sdk-v1", sdk("sdk-v1.mjs", func(hub *Hub) job { return job{Transport: "http", URL: hub.URL + "/mcp"} })},
-	{"sdk-v1-sse", sdk("sdk-v1.mjs", func(hub *Hub) job { return job{Transport: "sse", URL: hub.URL + "/sse"} })},
-	{"sdk-v2-legacy", sdk("sdk-v2.mjs", func(hub *Hub) job { return job{Mode: "legacy", URL: hub.URL + "/mcp"} })},
-	{"sdk-v2-auto", sdk("sdk-v2.mjs", func(hub *Hub) job { return job{Mode: "auto", URL: hub.URL + "/mcp"} })},
+	{"sdk-v1", sdk("sdk-v1.mjs", at("/mcp", job{Transport: "http"}))},
+	{"sdk-v1-sse", sdk("sdk-v1.mjs", at("/sse", job{Transport: "sse"}))},
+	{"sdk-v2-legacy", sdk("sdk-v2.mjs", at("/mcp", job{Mode: "legacy"}))},
+	{"sdk-v2-auto", sdk("sdk-v2.mjs", at("/mcp", job{Mode: "auto"}))},
 	{"mcp-remote", sdk("sdk-v1.mjs", throughRemote)},
 	{"mcphub-stdio", sdk("sdk-v1.mjs", throughStdio)},
 }
@@ -170,9 +170,12 @@ type job struct {
 	Calls     []call   `json:"calls,omitempty"`
 }
 
-func sdk(script string, connect func(*Hub) job) func(*testing.T, *Hub, []call) ([]string, []string) {
+// connect says how a script gets to the hub.
+type connect func(*testing.T, *Hub) job
+
+func sdk(script string, connect connect) func(*testing.T, *Hub, []call) ([]string, []string) {
 	return func(t *testing.T, hub *Hub, calls []call) (tools, texts []string) {
-		job := connect(hub)
+		job := connect(t, hub)
 		job.Calls = calls
 		var report struct {
 			Tools   []string     `json:"tools"`
@@ -186,15 +189,24 @@ func sdk(script string, connect func(*Hub) job) func(*testing.T, *Hub, []call) (
 	}
 }
 
+// at connects to a path of the running hub.
+func at(path string, how job) connect {
+	return func(_ *testing.T, hub *Hub) job {
+		how.URL = hub.URL + path
+		return how
+	}
+}
+
 // throughRemote connects through mcp-remote, the bridge for clients that only start programs.
-func throughRemote(hub *Hub) job {
+func throughRemote(_ *testing.T, hub *Hub) job {
 	remote := []string{lab.Script("mcp-remote/dist/proxy.js"), hub.URL + "/mcp", "--allow-http"}
 	return job{Transport: "stdio", Command: lab.node, Args: remote}
 }
 
 // throughStdio needs no running hub: mcphub stdio is one.
-func throughStdio(hub *Hub) job {
-	return job{Transport: "stdio", Command: lab.Program("mcphub"), Args: []string{"stdio", "--config", hub.Config}}
+func throughStdio(t *testing.T, hub *Hub) job {
+	line := lab.StdioHub(t, hub.Config)
+	return job{Transport: "stdio", Command: line[0], Args: line[1:]}
 }
 
 func encode(t *testing.T, value any) string {

@@ -10,14 +10,24 @@ import (
 func TestFeaturesAsDirect(t *testing.T) {
 	url := lab.StartEverything(t, "streamableHttp") + "/mcp"
 	stdio := lab.Everything("stdio")
-	for name, direct := range map[string]job{
-		"http":  {Transport: "http", URL: url},
-		"stdio": {Transport: "stdio", Command: stdio[0], Args: stdio[1:]},
+	overHTTP := job{Transport: "http", URL: url}
+	overStdio := job{Transport: "stdio", Command: stdio[0], Args: stdio[1:]}
+	for _, c := range []struct {
+		server    string
+		direct    job
+		transport string // to the hub
+		path      string
+	}{
+		{"http", overHTTP, "http", "/mcp"},
+		{"http", overHTTP, "sse", "/sse"},
+		{"stdio", overStdio, "http", "/mcp"},
+		{"stdio", overStdio, "sse", "/sse"},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(c.server+c.path, func(t *testing.T) {
 			hub := lab.StartHub(t, Servers{"http": HTTP(url), "stdio": Stdio(stdio)})
-			want := lab.Node(t, "features.mjs", encode(t, direct))
-			got := lab.Node(t, "features.mjs", encode(t, job{Transport: "http", URL: hub.URL + "/servers/" + name + "/mcp"}))
+			want := lab.Node(t, "features.mjs", encode(t, c.direct))
+			through := job{Transport: c.transport, URL: hub.URL + "/servers/" + c.server + c.path}
+			got := lab.Node(t, "features.mjs", encode(t, through))
 			diffLines(t, want, got)
 		})
 	}

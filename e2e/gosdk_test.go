@@ -16,7 +16,8 @@ func TestGoSDKInEveryVersion(t *testing.T) {
 		"streamable": func() mcp.Transport { return &mcp.StreamableClientTransport{Endpoint: hub.URL + "/mcp"} },
 		"sse":        func() mcp.Transport { return &mcp.SSEClientTransport{Endpoint: hub.URL + "/sse"} },
 		"stdio": func() mcp.Transport {
-			return &mcp.CommandTransport{Command: exec.Command(lab.Program("mcphub"), "stdio", "--config", hub.Config)}
+			line := lab.StdioHub(t, hub.Config)
+			return &mcp.CommandTransport{Command: exec.Command(line[0], line[1:]...)}
 		},
 	}
 	for name, connect := range transports {

@@ -40,6 +40,11 @@ func (l *Lab) StartHub(t testing.TB, servers Servers) *Hub {
 	return hub
 }
 
+// StdioHub is the command line of the hub on standard input and output.
+func (l *Lab) StdioHub(t testing.TB, config string) []string {
+	return []string{l.Program("mcphub"), "stdio", "--config", config, "--data-dir", t.TempDir()}
+}
+
 // Stop ends the hub as an operator would.
 func (h *Hub) Stop(t testing.TB) {
 	t.Helper()

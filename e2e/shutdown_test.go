@@ -3,12 +3,15 @@ package e2e
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // startEager runs the hub with three servers that are up before the test goes on, and returns the process ids of all
@@ -55,6 +58,26 @@ func TestKilledHubLeavesNoChild(t *testing.T) {
 		t.Fatal(err)
 	}
 	hub.Exit(t, Grace)
+	awaitEnd(t, children)
+}
+
+// mcphub stdio ends with its client: when its standard input closes it stops its servers and exits with code 0.
+func TestStdioEndsWithItsClient(t *testing.T) {
+	config := WriteConfig(t, t.TempDir(), Servers{"memory": Stdio(lab.Memory())})
+	line := lab.StdioHub(t, config)
+	command := exec.Command(line[0], line[1:]...)
+	session := openSession(t, &mcp.CommandTransport{Command: command, TerminateDuration: Patience}, "2025-11-25")
+	var children []int
+	Eventually(t, "the server runs", func() bool {
+		children = descendants(command.Process.Pid)
+		return slices.ContainsFunc(children, func(pid int) bool { return commandOf(pid) == "node" })
+	})
+	if err := session.Close(); err != nil {
+		t.Errorf("closing the session: %v", err)
+	}
+	if code := command.ProcessState.ExitCode(); code != 0 {
+		t.Errorf("mcphub stdio ended with exit code %d, want 0", code)
+	}
 	awaitEnd(t, children)
 }
 

@@ -21,13 +21,36 @@ var table = flag.String("table", "", "write the table of scenarios to this file"
 // A server under test, started anew for every suite so that no run sees another's traces.
 type server struct {
 	name  string
-	start func(t *testing.T, lab *e2e.Lab) (url string)
+	start func(t *testing.T, lab *e2e.Lab, suite suite) (url string, entry map[string]any)
 }
 
 var servers = []server{
-	{"go-sdk-stateful", func(t *testing.T, lab *e2e.Lab) string { return lab.StartConformance(t, "-stateless=false") }},
-	{"go-sdk-stateless", func(t *testing.T, lab *e2e.Lab) string { return lab.StartConformance(t) }},
-	{"everything", func(t *testing.T, lab *e2e.Lab) string { return lab.StartEverything(t, "streamableHttp") + "/mcp" }},
+	{"go-sdk-stateful", func(t *testing.T, lab *e2e.Lab, _ suite) (string, map[string]any) {
+		url := lab.StartConformance(t, "-stateless=false")
+		return url, e2e.HTTP(url)
+	}},
+	{"go-sdk-stateless", func(t *testing.T, lab *e2e.Lab, _ suite) (string, map[string]any) {
+		url := lab.StartConformance(t)
+		return url, e2e.HTTP(url)
+	}},
+	{stdioServer, func(t *testing.T, lab *e2e.Lab, suite suite) (string, map[string]any) {
+		stateless := strings.HasSuffix(suite.name, "2026-07-28")
+		url := lab.StartConformance(t, fmt.Sprintf("-stateless=%t", stateless))
+		return url, e2e.Stdio([]string{lab.Program("conformance-server")})
+	}},
+	{"everything", func(t *testing.T, lab *e2e.Lab, _ suite) (string, map[string]any) {
+		url := lab.StartEverything(t, "streamableHttp") + "/mcp"
+		return url, e2e.HTTP(url)
+	}},
+}
+
+// stdioServer is go-sdk's server as a child of the hub, beside the same over HTTP: a suite only speaks HTTP. What a
+// scenario is about may then be in the server's HTTP alone, which the child does not have.
+const stdioServer = "go-sdk-stdio"
+
+var aboutHTTP = []string{
+	"server-sse-polling",                   // the server closes the call's stream
+	"http-custom-header-server-validation", // the server compares headers of the request with its arguments
 }
 
 // No scenario that a server passes directly fails through the hub.
@@ -54,15 +77,20 @@ func TestConformance(t *testing.T) {
 }
 
 func compare(t *testing.T, lab *e2e.Lab, server server, suite suite, rows *report) {
-	url := server.start(t, lab)
+	url, entry := server.start(t, lab, suite)
 	direct := run(t, lab, suite, url)
-	entry := e2e.HTTP(url)
 	entry["bareNames"] = true // the suites know the tools by their own names
 	hub := lab.StartHub(t, e2e.Servers{"under-test": entry})
 	relayed := run(t, lab, suite, hub.URL+"/servers/under-test/mcp")
-	merged := run(t, lab, suite, hub.URL+"/mcp")
+	merged := relayed
+	if server.name != stdioServer { // to which the merged view speaks the newer era, whatever the suite's
+		merged = run(t, lab, suite, hub.URL+"/mcp")
+	}
 	for _, name := range slices.Sorted(maps.Keys(direct)) {
 		rows.add(server.name, suite.name, name, direct[name], relayed[name], merged[name])
+		if server.name == stdioServer && slices.Contains(aboutHTTP, name) {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			if through := relayed[name]; direct[name].passed() && !through.passed() {
 				t.Errorf("passes directly (%s), relayed: %s\n%s", direct[name], through, strings.Join(through.failures, "\n"))
@@ -91,9 +119,9 @@ func run(t *testing.T, lab *e2e.Lab, suite suite, url string) map[string]outcome
 	return outcomes
 }
 
-// fewest is how many of all scenarios have to pass directly, a few below what they do: fewer means that the servers
-// under test do not work and nothing was compared.
-const fewest = 300
+// fewest is how many scenarios have to pass directly when all run, a few below what they do: fewer means that the
+// servers under test do not work and nothing was compared.
+const fewest = 460
 
 // report collects the rows of the table from the suites that run side by side.
 type report struct {
@@ -121,7 +149,7 @@ func (r *report) print(t *testing.T) {
 	}
 	columns.Flush()
 	t.Logf("%d scenarios, %d pass directly\n%s", len(r.rows), r.passed, text.String())
-	if r.passed < fewest {
+	if all := flag.Lookup("test.run").Value.String() == ""; all && r.passed < fewest {
 		t.Errorf("only %d scenarios pass directly, want at least %d", r.passed, fewest)
 	}
 	if *table == "" {
