@@ -16,6 +16,7 @@ run: ## build and run the hub in front of real example servers
 	@scripts/run
 
 test: ## everything CI does; ends with how many tests passed and failed
+	@scripts/tools
 	@$(MAKE) --no-print-directory lint vulncheck image-test
 	@scripts/test unit e2e
 
