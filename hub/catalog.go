@@ -67,6 +67,9 @@ func build(set *config.Settings, servers []*upstream.Server, serverInfo []byte) 
 	c.nameTools(set)
 	tools := make([]item, 0, len(c.tools))
 	for _, t := range c.tools {
+		c.readPages(t)
+	}
+	for _, t := range c.tools {
 		t.raw = publisher{c, t.server}.meta(t.raw)
 		c.byName[t.name] = t
 		tools = append(tools, item{t.name, t.raw})

@@ -11,6 +11,21 @@ import (
 // whose newer form is ui.resourceUri; OpenAI Apps SDK).
 var metaURIs = []string{"ui/resourceUri", "openai/outputTemplate"}
 
+// metaURIsOf are the URIs of resources that the _meta of obj names.
+func metaURIsOf(obj []byte) (uris []string) {
+	meta := wire.Get(obj, "_meta")
+	raws := [][]byte{wire.Path(meta, "ui", "resourceUri")}
+	for _, key := range metaURIs {
+		raws = append(raws, wire.Get(meta, key))
+	}
+	for _, raw := range raws {
+		if uri := wire.String(raw); uri != "" {
+			uris = append(uris, uri)
+		}
+	}
+	return uris
+}
+
 // publisher gives what a server says the URIs that clients know its resources by.
 type publisher struct {
 	c *catalog

@@ -15,12 +15,29 @@ import (
 // scheme begins the URIs that name a resource by its server: mcphub://<server>/<its own URI, escaped>.
 const scheme = "mcphub://"
 
+// keptSchemes mean something to clients: MCP Apps shows nothing but ui:// as a page. A resource of such a
+// scheme that has to be told apart is published as <scheme>mcphub/<server>/<its own URI, escaped>.
+var keptSchemes = []string{"ui://", "skill://"}
+
 // qualified is the URI that always means this server's resource.
-func qualified(server, own string) string { return scheme + server + "/" + url.PathEscape(own) }
+func qualified(server, own string) string {
+	prefix := scheme
+	for _, kept := range keptSchemes {
+		if strings.HasPrefix(own, kept) {
+			prefix = kept + "mcphub/"
+		}
+	}
+	return prefix + server + "/" + url.PathEscape(own)
+}
 
 // unqualified takes a qualified URI apart.
 func unqualified(uri string) (server, own string, ok bool) {
 	rest, ok := strings.CutPrefix(uri, scheme)
+	for _, kept := range keptSchemes {
+		if after, is := strings.CutPrefix(uri, kept+"mcphub/"); is {
+			rest, ok = after, true
+		}
+	}
 	server, escaped, cut := strings.Cut(rest, "/")
 	own, err := url.PathUnescape(escaped)
 	return server, own, ok && cut && err == nil && own != ""
@@ -48,6 +65,20 @@ func (c *catalog) readResources(s *upstream.Server, offer *upstream.Offer) (item
 		items = append(items, item{own, raw})
 	}
 	return items
+}
+
+// readPages takes the resources that tools name as their pages: servers need not list those.
+func (c *catalog) readPages(t *tool) {
+	for _, own := range metaURIsOf(t.raw) {
+		switch holder, taken := c.resources[own]; {
+		case !taken:
+			c.resources[own] = route{t.server, own}
+		case holder.server != t.server && c.moved[route{t.server, own}] == "":
+			published := qualified(t.server.Name(), own)
+			c.moved[route{t.server, own}] = published
+			c.resources[published] = route{t.server, own}
+		}
+	}
 }
 
 // template is a resource template with the literal text between its expressions.
@@ -153,7 +184,7 @@ func (h *Hub) locate(uri string) (route, bool) {
 	if server, own, ok := unqualified(uri); ok && h.byName[server] != nil {
 		r := route{h.byName[server], own}
 		if c.resources[own] != r {
-			r.own = legal(own)
+			r.own = escapeIllegal(own)
 		}
 		return r, true
 	}
@@ -166,9 +197,9 @@ func (h *Hub) locate(uri string) (route, bool) {
 	return route{}, false
 }
 
-// legal escapes what no URI may hold (RFC 3986, section 2). A client that fills in a qualified template
+// escapeIllegal escapes what no URI may hold (RFC 3986, section 2). A client that fills in a qualified template
 // escapes values once, and taking the qualification off undoes that.
-func legal(uri string) string {
+func escapeIllegal(uri string) string {
 	var out strings.Builder
 	for i := range len(uri) {
 		if b := uri[i]; b <= ' ' || b >= 0x7f || strings.IndexByte("\"<>\\^`{|}", b) >= 0 {
