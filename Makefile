@@ -18,10 +18,10 @@ run: ## build and run the hub in front of real example servers
 test: ## everything CI does; ends with how many tests passed and failed
 	@scripts/tools
 	@$(MAKE) --no-print-directory lint vulncheck image-test
-	@scripts/test unit e2e
+	@scripts/test unit allocs e2e
 
-unit: ## the tests of the packages, with the race detector
-	@scripts/test unit
+unit: ## the tests of the packages, with the race detector and without
+	@scripts/test unit allocs
 
 e2e: ## real clients and servers, signals and conformance suites against the built program
 	@scripts/test e2e

@@ -19,13 +19,13 @@ func offering(t *testing.T, names ...string) entry {
 	return stdio(s.Name(t))
 }
 
-var legal = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+var everywhereLegal = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // reach calls every published tool and returns the own names that the servers saw.
 func reach(t *testing.T, h *Hub) (own []string) {
 	names, _ := tools(t, h)
 	for _, name := range names {
-		if !legal.MatchString(name) {
+		if !everywhereLegal.MatchString(name) {
 			t.Errorf("%q is not a name that every client takes", name)
 		}
 		got := ask(t, h, "", wire.ToolsCall, `{"name":`+string(wire.Quote(name))+`}`)
