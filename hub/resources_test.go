@@ -1,0 +1,260 @@
+package hub
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"mcphub/internal/testmcp"
+	"mcphub/wire"
+)
+
+// askModern sends one request of a stateless client.
+func askModern(t testing.TB, h *Hub, method, params string) Answer {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	m, err := wire.Scan(wire.AppendRequest(nil, []byte("1"), method, []byte(params)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h.Serve(ctx, &Request{Client: &Client{Version: wire.V20260728}, Msg: m})
+}
+
+// shelf is a server with these replies.
+func shelf(t testing.TB, replies testmcp.Replies) entry { return stdio(replies.Name(t)) }
+
+// member lists one member of the items of a list.
+func member(t testing.TB, h *Hub, method, list, key string) []string {
+	t.Helper()
+	var all []string
+	for item := range wire.Elements(wire.Get(ask(t, h, "", method, "{}").Result, list)) {
+		all = append(all, wire.String(wire.Get(item, key)))
+	}
+	return all
+}
+
+func uris(t testing.TB, h *Hub) []string {
+	return member(t, h, wire.ResourcesList, "resources", "uri")
+}
+
+// read returns the first content of a resource: its URI and its text, or the error.
+func read(t testing.TB, h *Hub, uri string) (published, text string) {
+	t.Helper()
+	got := ask(t, h, "", wire.ResourcesRead, `{"uri":`+string(wire.Quote(uri))+`}`)
+	if got.Error != nil {
+		return "", string(got.Error)
+	}
+	for content := range wire.Elements(wire.Get(got.Result, "contents")) {
+		return wire.String(wire.Get(content, "uri")), wire.String(wire.Get(content, "text"))
+	}
+	return "", ""
+}
+
+func notes(who, uri string) testmcp.Replies {
+	return testmcp.Replies{
+		"resources/list":                    `{"resources":[{"uri":"` + uri + `","name":"n","x":1e2},{"uri":"` + who + `://only","name":"o"}]}`,
+		"resources/templates/list":          `{"resourceTemplates":[{"uriTemplate":"file:///{path}","name":"t"}]}`,
+		"resources/read " + uri:             `{"contents":[{"uri":"` + uri + `","text":"` + who + `'s"}]}`,
+		"resources/read " + who + "://only": `{"contents":[{"uri":"` + who + `://only","text":"only ` + who + `'s"}]}`,
+		"resources/read file:///a%20b":      `{"contents":[{"uri":"file:///a%20b","text":"` + who + `'s file"}]}`,
+	}
+}
+
+// TestSameURITwice has two servers with one URI: both can be read, the later under the hub's URI for it.
+func TestSameURITwice(t *testing.T) {
+	h := settled(t, nil, "a", shelf(t, notes("a", "test://same")), "b", shelf(t, notes("b", "test://same")))
+	moved := "mcphub://b/test:%2F%2Fsame"
+	if got := strings.Join(uris(t, h), " "); got != "test://same a://only "+moved+" b://only" {
+		t.Errorf("the list has %s", got)
+	}
+	for uri, want := range map[string][2]string{
+		"test://same": {"test://same", "a's"}, moved: {moved, "b's"}, "a://only": {"a://only", "only a's"},
+		"mcphub://a/test:%2F%2Fsame": {"test://same", "a's"}, "mcphub://a/test%3A%2F%2Fsame": {"test://same", "a's"},
+		"mcphub://b/b:%2F%2Fonly": {"b://only", "only b's"},
+	} {
+		if published, text := read(t, h, uri); published != want[0] || text != want[1] {
+			t.Errorf("%s: read %s, %s", uri, published, text)
+		}
+	}
+	if raw := ask(t, h, "", wire.ResourcesList, "{}").Result; !strings.Contains(string(raw), `"x":1e2`) {
+		t.Errorf("fields are lost: %s", raw)
+	}
+	if notes := strings.Join(h.Notes("b"), "\n"); !strings.Contains(notes, moved) {
+		t.Errorf("the notes of b do not say so: %s", notes)
+	}
+}
+
+// TestB118 has two servers with one template and different contents.
+func TestB118(t *testing.T) {
+	h := settled(t, nil, "a", shelf(t, notes("a", "a://x")), "b", shelf(t, notes("b", "b://x")))
+	templates := member(t, h, wire.ResourceTemplates, "resourceTemplates", "uriTemplate")
+	if strings.Join(templates, " ") != "file:///{path} mcphub://b/file:%2F%2F%2F{path}" {
+		t.Fatalf("the templates are %q", templates)
+	}
+	for i, who := range []string{"a", "b"} {
+		uri := strings.Replace(templates[i], "{path}", "a%20b", 1) // as a client fills in "a b"
+		published, text := read(t, h, uri)
+		if text != who+"'s file" {
+			t.Errorf("%s: read %s", uri, text)
+		}
+		if _, again := read(t, h, published); again != text {
+			t.Errorf("%s says it is %s, which reads %s", uri, published, again)
+		}
+	}
+	for own, want := range map[string]string{"x{/p*}{?q,r}": "mcphub://s/x{/p*}{?q,r}", "a b/{+p}/c": "mcphub://s/a%20b%2F{+p}%2Fc"} {
+		if got := qualifiedTemplate("s", own); got != want {
+			t.Errorf("%s is published as %s, want %s", own, got, want)
+		}
+	}
+}
+
+// TestB121 has a server list one URI as a resource and as a template. The hub passes both on, once each.
+func TestB121(t *testing.T) {
+	h := settled(t, nil, "a", shelf(t, testmcp.Replies{
+		"resources/list":           `{"resources":[{"uri":"test://s","name":"s"},{"uri":"test://s","name":"twice"},{"name":"none"}]}`,
+		"resources/templates/list": `{"resourceTemplates":[{"uriTemplate":"test://s","name":"s"},{"uriTemplate":"test://s","name":"twice"}]}`,
+	}))
+	if got := uris(t, h); len(got) != 1 {
+		t.Errorf("the resources are %q", got)
+	}
+	if got := member(t, h, wire.ResourceTemplates, "resourceTemplates", "uriTemplate"); len(got) != 1 {
+		t.Errorf("the templates are %q", got)
+	}
+	if got := len(h.Notes("a")); got != 2 {
+		t.Errorf("%d notes: %q", got, h.Notes("a"))
+	}
+}
+
+// TestResultsNamePublishedURIs looks at links, embedded resources, prompts and _meta of a server whose resources
+// had to be moved, and of one that need not.
+func TestResultsNamePublishedURIs(t *testing.T) {
+	replies := testmcp.Replies{
+		"resources/list": `{"resources":[{"uri":"test://same","name":"n"},{"uri":"ui://page","name":"p"}]}`,
+		"tools/list":     `{"tools":[{"name":"show","inputSchema":{"type":"object"},"_meta":{"ui":{"resourceUri":"ui://page","visibility":["model"]},"ui/resourceUri":"ui://page","openai/outputTemplate":"ui://unlisted"}}]}`,
+		"tools/call": `{"content":[{"type":"resource_link","uri":"test://same","name":"n"},{"type":"resource","resource":{"uri":"test://same","text":"t"}},` +
+			`{"type":"resource_link","uri":"https://example.com","name":"w"},{"type":"resource_link","uri":"test://nobody's","name":"u"},{"type":"text","text":"test://same"}],"_meta":{"ui":{"resourceUri":"ui://page"}}}`,
+		"prompts/get plain":        `{"messages":[{"role":"user","content":{"type":"resource","resource":{"uri":"test://same","text":"t"}}},{"role":"user","content":{"type":"text","text":"x"}}]}`,
+		"resources/read ui://page": `{"contents":[{"uri":"ui://page","text":"page"}]}`, "resources/read ui://unlisted": `{"contents":[{"uri":"ui://unlisted","text":"hidden"}]}`,
+		"resources/read test://nobody's": `{"contents":[{"uri":"test://nobody's","text":"found"}]}`,
+	}
+	h := settled(t, nil, "a", shelf(t, replies), "b", shelf(t, replies))
+	_, byName := tools(t, h)
+	const page, hidden = "ui://mcphub/b/ui:%2F%2Fpage", "ui://mcphub/b/ui:%2F%2Funlisted"
+	for server, want := range map[string]string{
+		"a": `{"ui":{"resourceUri":"ui://page","visibility":["model"]},"ui/resourceUri":"ui://page","openai/outputTemplate":"ui://unlisted"}`,
+		"b": `{"ui":{"resourceUri":"` + page + `","visibility":["model"]},"ui/resourceUri":"` + page + `","openai/outputTemplate":"` + hidden + `"}`,
+	} {
+		if got := string(wire.Get(byName["mcp_"+server+"_show"], "_meta")); got != want {
+			t.Errorf("%s: the tool's _meta is %s", server, got)
+		}
+	}
+	for uri, want := range map[string]string{"ui://page": "page", page: "page", hidden: "hidden", "ui://unlisted": "hidden"} {
+		if published, text := read(t, h, uri); text != want || published != uri {
+			t.Errorf("%s: read %s, %s", uri, published, text)
+		}
+	}
+	result := string(ask(t, h, "", wire.ToolsCall, `{"name":"mcp_b_show"}`).Result)
+	for want, n := range map[string]int{`"uri":"mcphub://b/test:%2F%2Fsame"`: 2, `"uri":"https://example.com"`: 1, `"text":"test://same"`: 1, `"resourceUri":"` + page + `"`: 1, "mcphub://b/test:%2F%2Fnobody%27s": 1} {
+		if strings.Count(result, want) != n {
+			t.Errorf("%d times %s, want %d, in %s", strings.Count(result, want), want, n, result)
+		}
+	}
+	if _, text := read(t, h, "mcphub://b/test:%2F%2Fnobody%27s"); text != "found" {
+		t.Errorf("the link that b alone knows reads %s", text)
+	}
+	if got := string(ask(t, h, "", wire.ToolsCall, `{"name":"mcp_a_show"}`).Result); strings.Contains(got, "mcphub://a/test:%2F%2Fsame") || strings.Contains(got, "ui://mcphub") {
+		t.Errorf("a's own URIs are moved: %s", got)
+	}
+	if got := string(ask(t, h, "", wire.PromptsGet, `{"name":"mcp_b_plain"}`).Result); !strings.Contains(got, `"resource":{"uri":"mcphub://b/test:%2F%2Fsame","text":"t"}`) {
+		t.Errorf("the prompt is %s", got)
+	}
+}
+
+// TestUnknownResource has every era of client ask servers of every era, and the hub itself.
+func TestUnknownResource(t *testing.T) {
+	for _, servers := range [][]any{{"old", stdio("well")}, {"new", stdio("modern-only")}, {"old", stdio("well"), "new", stdio("modern-only")}} {
+		h := settled(t, nil, servers...)
+		for _, uri := range []string{"test://nowhere", "mcphub://" + servers[0].(string) + "/test:%2F%2Fnowhere"} {
+			params := `{"uri":"` + uri + `"}`
+			for era, got := range map[string]Answer{"session": ask(t, h, "", wire.ResourcesRead, params), "stateless": askModern(t, h, wire.ResourcesRead, params)} {
+				code, _ := wire.ErrorOf(got.Error)
+				if want := map[string]int{"session": -32002, "stateless": -32602}[era]; code != want || !strings.HasSuffix(wire.String(wire.Path(got.Error, "data", "uri")), "nowhere") {
+					t.Errorf("%v, %s client, %s: %s %s", servers[0], era, uri, got.Error, got.Result)
+				}
+			}
+		}
+	}
+}
+
+// TestResourceTools has a model without resources read them by tools.
+func TestResourceTools(t *testing.T) {
+	h := settled(t, nil, "a", shelf(t, notes("a", "test://same")), "b", shelf(t, notes("b", "test://same")))
+	list := wire.String(wire.Path(firstContent(ask(t, h, "", wire.ToolsCall, `{"name":"mcp_list_resources"}`)), "text"))
+	for _, want := range []string{"test://same\tn\t(a)", "mcphub://b/test:%2F%2Fsame\tn\t(b)", "file:///{path}\tt\t(a)", "mcphub://b/file:%2F%2F%2F{path}\tt\t(b)"} {
+		if !strings.Contains(list, want+"\n") {
+			t.Errorf("mcp_list_resources lacks %q: %s", want, list)
+		}
+	}
+	if got := ask(t, h, "", wire.ToolsCall, `{"name":"mcp_list_resources","arguments":{"server":"b"}}`); strings.Contains(string(got.Result), "(a)") || !strings.Contains(string(got.Result), "(b)") {
+		t.Errorf("of b alone: %s", got.Result)
+	}
+	got := askModern(t, h, wire.ToolsCall, `{"name":"mcp_read_resource","arguments":{"uri":"mcphub://b/test:%2F%2Fsame"}}`)
+	if string(firstContent(got)) != `{"type":"resource","resource":{"uri":"mcphub://b/test:%2F%2Fsame","text":"b's"}}` || string(wire.Get(got.Result, "resultType")) != `"complete"` {
+		t.Errorf("mcp_read_resource: %s %s", got.Result, got.Error)
+	}
+	for _, uri := range []string{"none://x", "mcphub://a/none:x", ""} {
+		if got := ask(t, h, "", wire.ToolsCall, `{"name":"mcp_read_resource","arguments":{"uri":"`+uri+`"}}`); string(wire.Get(got.Result, "isError")) != "true" {
+			t.Errorf("reading %q: %s %s", uri, got.Result, got.Error)
+		}
+	}
+	for setting, want := range map[string][2]bool{"auto": {true, false}, "true": {true, true}, "false": {false, false}} {
+		with := settled(t, map[string]any{"resourceTools": setting}, "up", stdio("well"))
+		without := settled(t, map[string]any{"resourceTools": setting}, "up", stdio("only-tools"))
+		for i, h := range []*Hub{with, without} {
+			if there := strings.Contains(string(ask(t, h, "", wire.ToolsList, "{}").Result), "mcp_read_resource"); there != want[i] {
+				t.Errorf("resourceTools %s, server %d: listed is %v", setting, i, there)
+			}
+		}
+	}
+}
+
+// firstContent is the first content block of a tool's result.
+func firstContent(a Answer) []byte {
+	for block := range wire.Elements(wire.Get(a.Result, "content")) {
+		return block
+	}
+	return nil
+}
+
+// TestPagesOfEveryList reads each list two items at a time.
+func TestPagesOfEveryList(t *testing.T) {
+	h := settled(t, nil, "a", stdio("well"), "b", stdio("well"), "c", stdio("modern-only"))
+	for method, list := range map[string]string{
+		wire.ToolsList: "tools", wire.PromptsList: "prompts", wire.ResourcesList: "resources", wire.ResourceTemplates: "resourceTemplates",
+	} {
+		whole := string(wire.Get(ask(t, h, "", method, "{}").Result, list))
+		var paged []string
+		cursor := ""
+		for range 100 {
+			got := askModern(t, h, method, `{`+cursor+`"_meta":{"mcphub/pageSize":2}}`)
+			n := 0
+			for item := range wire.Elements(wire.Get(got.Result, list)) {
+				paged = append(paged, string(item))
+				n++
+			}
+			if n > 2 || string(wire.Get(got.Result, "resultType")) != `"complete"` {
+				t.Errorf("%s: a page is %s", method, got.Result)
+			}
+			next := wire.Get(got.Result, "nextCursor")
+			if next == nil {
+				break
+			}
+			cursor = `"cursor":` + string(next) + `,`
+		}
+		if got := "[" + strings.Join(paged, ",") + "]"; got != whole || len(paged) < 3 {
+			t.Errorf("%s: in pages %s, whole %s", method, got, whole)
+		}
+	}
+}
