@@ -148,7 +148,10 @@ func (s *Server) setStatus(state State, reason string) {
 	if state == StateDegraded || state == StateNeedsAuth {
 		event = s.opt.Log.Warn()
 	}
-	event.Str("server", s.cfg.Name).Str("state", string(state)).Str("reason", reason).Msg("server")
+	if reason != "" {
+		event.Str("reason", reason)
+	}
+	event.Str("server", s.cfg.Name).Str("state", string(state)).Msg("server")
 	s.changed()
 }
 
