@@ -324,22 +324,3 @@ func isListChange(method string) bool {
 	}
 	return false
 }
-
-// cancelIfOver tells the server where nobody waits for x any more.
-func (c *Conn) cancelIfOver(ctx context.Context, x *exchange) {
-	if over := x.over(ctx); over != nil {
-		c.cancel(x, over)
-	}
-}
-
-// cancel tells the server that nobody waits for x any more. A handshake is never cancelled so (MCP,
-// Cancellation, Behavior Requirements).
-func (c *Conn) cancel(x *exchange, why *Error) {
-	if x.call.Method == wire.Initialize || x.call.Method == wire.Discover {
-		return
-	}
-	params := append([]byte(`{"requestId":`), x.rawID...)
-	params = append(params, `,"reason":`...)
-	params = append(append(params, wire.Quote(why.Text)...), '}')
-	c.Reply(wire.AppendNotification(nil, wire.Cancelled, params))
-}

@@ -313,3 +313,22 @@ func (x *exchange) metaEdits(meta []byte) []wire.Edit {
 	}
 	return edits
 }
+
+// cancelIfOver tells the server where nobody waits for x any more.
+func (x *exchange) cancelIfOver(ctx context.Context) {
+	if over := x.over(ctx); over != nil {
+		x.cancel(over)
+	}
+}
+
+// cancel tells the server that nobody waits for x any more. A handshake is never cancelled so (MCP,
+// Cancellation, Behavior Requirements).
+func (x *exchange) cancel(why *Error) {
+	if x.call.Method == wire.Initialize || x.call.Method == wire.Discover {
+		return
+	}
+	params := append([]byte(`{"requestId":`), x.rawID...)
+	params = append(params, `,"reason":`...)
+	params = append(append(params, wire.Quote(why.Text)...), '}')
+	x.conn.Reply(wire.AppendNotification(nil, wire.Cancelled, params))
+}

@@ -158,7 +158,7 @@ func (l *httpLink) roundTrip(ctx context.Context, x *exchange) (wire.Message, er
 	}
 	if over := x.over(ctx); over != nil {
 		if !l.conn.Modern() { // without a session, closing the stream has cancelled the request already
-			l.conn.cancel(x, over)
+			x.cancel(over)
 		}
 		return m, over
 	}

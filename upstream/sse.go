@@ -129,7 +129,7 @@ func (l *sseLink) roundTrip(ctx context.Context, x *exchange) (wire.Message, err
 	}
 	cancel()
 	if over := x.over(ctx); over != nil {
-		l.conn.cancel(x, over)
+		x.cancel(over)
 		return m, over
 	}
 	return m, err

@@ -37,13 +37,13 @@ func dialStdio(cfg *config.Server, opt *Options, log *ring, unclaimed func(*Conn
 func (l *stdioLink) roundTrip(ctx context.Context, x *exchange) (wire.Message, error) {
 	if err := l.out.write(ctx, x.late, append(x.body, '\n'), x.deadline()); err != nil {
 		if !err.NotSent {
-			l.conn.cancelIfOver(ctx, x)
+			x.cancelIfOver(ctx)
 		}
 		return wire.Message{}, err
 	}
 	m, err := x.await(ctx)
 	if err != nil {
-		l.conn.cancelIfOver(ctx, x)
+		x.cancelIfOver(ctx)
 	}
 	return m, err
 }
