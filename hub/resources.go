@@ -191,7 +191,7 @@ func (h *Hub) locate(uri string) (route, bool) {
 	if r, ok := c.owner(uri); ok {
 		return r, true
 	}
-	if len(c.readable) == 1 {
+	if len(c.readable) == 1 && uri != "" {
 		return route{c.readable[0], uri}, true
 	}
 	return route{}, false

@@ -49,9 +49,11 @@ func (h merged) serveModern(ctx context.Context, r *Request) Answer {
 
 // serveBoth answers what both eras have.
 func (h merged) serveBoth(ctx context.Context, r *Request) Answer {
+	if r.Msg.Method != wire.ToolsCall { // which waits for its own server only
+		h.settle(ctx)
+	}
 	switch r.Msg.Method {
 	case wire.ToolsList, wire.PromptsList, wire.ResourcesList, wire.ResourceTemplates:
-		h.settle(ctx)
 		return h.current().lists[r.Msg.Method].answer(r.Msg.Params, r.modern())
 	case wire.ToolsCall:
 		return h.callTool(ctx, r)
