@@ -53,6 +53,13 @@ func (h merged) findLate(ctx context.Context, quoted []byte) *tool {
 	return h.current().find(quoted)
 }
 
+// awaitAll gives servers that are still starting the time to say what they have.
+func (h merged) awaitAll(ctx context.Context) {
+	for _, s := range h.servers {
+		await(ctx, s, s.Config().ConnectTimeout)
+	}
+}
+
 // callUnlisted passes a name that nobody lists to the one server that publishes its names as they are,
 // where there is just one: its list may be about to change. What its entry excludes stays excluded.
 func (h merged) callUnlisted(ctx context.Context, r *Request, name string) Answer {
@@ -105,6 +112,10 @@ func (h merged) getPrompt(ctx context.Context, r *Request) Answer {
 	}
 	at, ok := h.current().prompts[name]
 	if !ok {
+		h.awaitAll(ctx)
+		at, ok = h.current().prompts[name]
+	}
+	if !ok {
 		return notPrompt(name)
 	}
 	return bridge{h.Hub}.forward(ctx, r, at.server, &upstream.Call{
@@ -116,6 +127,10 @@ func (h merged) getPrompt(ctx context.Context, r *Request) Answer {
 func (h merged) readResource(ctx context.Context, r *Request) Answer {
 	uri := wire.String(wire.Get(r.Msg.Params, "uri"))
 	at, ok := h.locate(uri)
+	if !ok {
+		h.awaitAll(ctx)
+		at, ok = h.locate(uri)
+	}
 	if !ok {
 		return notFound(uri, r.modern())
 	}

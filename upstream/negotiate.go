@@ -49,6 +49,9 @@ func greet(ctx context.Context, conn *Conn, known era) (era, error) {
 	defer patience.Stop()
 	select {
 	case r := <-probe:
+		if lists(wire.Path(r.Error, "data", "supported"), wire.V20260728) {
+			r = <-ask(ctx, conn, wire.Discover, []byte(`{}`)) // it refused the version, and then names it
+		}
 		if modern, err := discovered(conn, r); modern || err != nil {
 			return eraModern, err
 		}
@@ -109,7 +112,7 @@ func ask(ctx context.Context, conn *Conn, method string, params []byte) <-chan r
 // discovered says whether the answer to server/discover begins the stateless era. An error means that the
 // connection is of no use.
 func discovered(conn *Conn, r reply) (bool, error) {
-	if r.err == nil && supports(r.Result, wire.V20260728) {
+	if r.err == nil && lists(wire.Get(r.Result, "supportedVersions"), wire.V20260728) {
 		conn.setVersion(wire.V20260728)
 		conn.Greeting = r.Result
 		return true, nil
@@ -124,8 +127,9 @@ func discovered(conn *Conn, r reply) (bool, error) {
 	return false, nil
 }
 
-func supports(discovered []byte, version string) bool {
-	for v := range wire.Elements(wire.Get(discovered, "supportedVersions")) {
+// lists says whether a raw array of versions has this one.
+func lists(versions []byte, version string) bool {
+	for v := range wire.Elements(versions) {
 		if wire.String(v) == version {
 			return true
 		}
