@@ -36,7 +36,7 @@ func (h merged) callTool(ctx context.Context, r *Request) Answer {
 	if len(t.fixed) > 0 {
 		args = wire.Splice(args, t.fixed...)
 	}
-	return bridge{h.Hub}.forward(ctx, r, t.server, &upstream.Call{
+	return bridge(h).forward(ctx, r, t.server, &upstream.Call{
 		Method: wire.ToolsCall, Timeout: t.timeout, Headers: t.mirror(args),
 		Params: wire.Splice(r.Msg.Params, wire.Edit{Key: "name", Value: t.quoted}, wire.Edit{Key: "arguments", Value: args}),
 	})
@@ -77,7 +77,7 @@ func (h merged) callUnlisted(ctx context.Context, r *Request, name string) Answe
 			return h.unknownTool(name)
 		}
 	}
-	return bridge{h.Hub}.forward(ctx, r, bare[0], &upstream.Call{Method: r.Msg.Method, Params: r.Msg.Params})
+	return bridge(h).forward(ctx, r, bare[0], &upstream.Call{Method: r.Msg.Method, Params: r.Msg.Params})
 }
 
 // couldBe says whether a published name may be one of a server's.
@@ -118,7 +118,7 @@ func (h merged) getPrompt(ctx context.Context, r *Request) Answer {
 	if !ok {
 		return notPrompt(name)
 	}
-	return bridge{h.Hub}.forward(ctx, r, at.server, &upstream.Call{
+	return bridge(h).forward(ctx, r, at.server, &upstream.Call{
 		Method: r.Msg.Method, Params: wire.Splice(r.Msg.Params, wire.Edit{Key: "name", Value: wire.Quote(at.own)}),
 	})
 }
@@ -134,7 +134,7 @@ func (h merged) readResource(ctx context.Context, r *Request) Answer {
 	if !ok {
 		return notFound(uri, r.modern())
 	}
-	answer := bridge{h.Hub}.forward(ctx, r, at.server, &upstream.Call{
+	answer := bridge(h).forward(ctx, r, at.server, &upstream.Call{
 		Method: r.Msg.Method, Params: wire.Splice(r.Msg.Params, wire.Edit{Key: "uri", Value: wire.Quote(at.own)}),
 	})
 	return cacheable(inEra(answer, r.modern()), r.Msg.Method, r.modern())
@@ -173,7 +173,7 @@ func (h merged) complete(ctx context.Context, r *Request) Answer {
 	case at.server.Offer() == nil || !at.server.Offer().Has("completions"):
 		return h.face.finish(r, []byte(`{"completion":{"values":[]}}`))
 	}
-	return bridge{h.Hub}.forward(ctx, r, at.server, &upstream.Call{
+	return bridge(h).forward(ctx, r, at.server, &upstream.Call{
 		Method: r.Msg.Method, Params: wire.Splice(r.Msg.Params, wire.Edit{Key: "ref", Value: ref}),
 	})
 }

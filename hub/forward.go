@@ -29,7 +29,7 @@ func (h bridge) forward(ctx context.Context, r *Request, s *upstream.Server, cal
 			return failed(err)
 		}
 		if st.Parked != "" {
-			return parking{h.Hub}.unpark(ctx, r, st)
+			return parking(h).unpark(ctx, r, st)
 		}
 		call.Params = wire.Splice(call.Params, wire.Edit{Key: "requestState", Value: st.Upstream})
 	}
@@ -38,7 +38,7 @@ func (h bridge) forward(ctx context.Context, r *Request, s *upstream.Server, cal
 		return failure(err)
 	}
 	if r.modern() && !conn.Modern() && string(call.Capabilities) != "{}" {
-		return parking{h.Hub}.park(ctx, r, s, call)
+		return parking(h).park(ctx, r, s, call)
 	}
 	call.Sink = &callSink{h: h.Hub, r: r, s: s, ctx: ctx}
 	answer := h.send(ctx, r, s, call)
@@ -53,7 +53,7 @@ func (h bridge) forward(ctx context.Context, r *Request, s *upstream.Server, cal
 
 // send makes a call on the connection that this client uses with the server.
 func (h bridge) send(ctx context.Context, r *Request, s *upstream.Server, call *upstream.Call) Answer {
-	if !(apartness{h.Hub}).apart(s) {
+	if !apartness(h).apart(s) {
 		answer, err := s.Call(ctx, call)
 		if err != nil {
 			return failure(err)
@@ -65,7 +65,7 @@ func (h bridge) send(ctx context.Context, r *Request, s *upstream.Server, call *
 		c = &Client{Version: c.Version, Params: wire.Splice(nil, wire.Edit{Key: "capabilities", Value: r.capabilities()})}
 		defer h.Leave(c)
 	}
-	conn, err := apartness{h.Hub}.connOf(c, s).get(ctx)
+	conn, err := apartness(h).connOf(c, s).get(ctx)
 	if err != nil {
 		return failure(err)
 	}

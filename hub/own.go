@@ -127,7 +127,7 @@ func (h apartness) connOf(c *Client, s *upstream.Server) *ownConn {
 	}
 	own := c.conns[s]
 	if own == nil {
-		own = &ownConn{server: s, tasks: &h.tasks, ready: true, params: ownParams(c), unclaimed: func(m wire.Message) { logs{h.Hub}.ownNotice(c, s, m) }}
+		own = &ownConn{server: s, tasks: &h.tasks, ready: true, params: ownParams(c), unclaimed: func(m wire.Message) { logs(h).ownNotice(c, s, m) }}
 		c.conns[s] = own
 	}
 	return own

@@ -52,7 +52,7 @@ func (h parking) park(ctx context.Context, r *Request, s *upstream.Server, call 
 	call.Sink = p
 	h.tasks.Go(func() {
 		defer cancel()
-		answer := bridge{h.Hub}.send(callCtx, r, s, call)
+		answer := bridge(h).send(callCtx, r, s, call)
 		p.mu.Lock()
 		p.answer = &answer
 		p.mu.Unlock()
@@ -124,7 +124,7 @@ func (h parking) wait(ctx context.Context, r *Request, p *parked) Answer {
 			answer := *p.answer
 			p.r = nil
 			p.mu.Unlock()
-			return bridge{h.Hub}.translate(answer, r, p.s)
+			return bridge(h).translate(answer, r, p.s)
 		case len(p.asked) > 0:
 			answer := h.leaveQuestions(r, p)
 			p.mu.Unlock()

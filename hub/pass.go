@@ -80,7 +80,7 @@ func (h subscriptions) news(s *upstream.Server, kind string, id []byte, m wire.M
 func (h merged) pass(ctx context.Context, r *Request) Answer {
 	if id := wire.Get(r.Msg.Params, "taskId"); id != nil {
 		if t, ok := h.claims.Get(ofTask + wire.String(id)); ok && t.server != nil {
-			return bridge{h.Hub}.forward(ctx, r, t.server, &upstream.Call{Method: r.Msg.Method, Params: r.Msg.Params})
+			return bridge(h).forward(ctx, r, t.server, &upstream.Call{Method: r.Msg.Method, Params: r.Msg.Params})
 		}
 	}
 	family, _, _ := strings.Cut(r.Msg.Method, "/")
@@ -94,7 +94,7 @@ func (h merged) pass(ctx context.Context, r *Request) Answer {
 	case 0:
 		return unknownMethod(r.Msg.Method)
 	case 1:
-		return bridge{h.Hub}.forward(ctx, r, owners[0], &upstream.Call{Method: r.Msg.Method, Params: r.Msg.Params})
+		return bridge(h).forward(ctx, r, owners[0], &upstream.Call{Method: r.Msg.Method, Params: r.Msg.Params})
 	}
 	return failed(&wire.Error{Code: wire.CodeMethodNotFound, Message: "method not found: " + r.Msg.Method +
 		" could be for several servers; send it to /servers/<name>/mcp of the one you mean"})

@@ -126,7 +126,7 @@ func (h relayed) relayShared(ctx context.Context, r *Request, s *upstream.Server
 		}
 	}
 	if modern != conn.Modern() && mayAsk(r.Msg.Method) {
-		return cacheable(bridge{h.Hub}.forward(ctx, r, s, &upstream.Call{Method: r.Msg.Method, Params: r.Msg.Params, Headers: h.mirrorFor(s, r.Msg)}), r.Msg.Method, modern)
+		return cacheable(bridge(h).forward(ctx, r, s, &upstream.Call{Method: r.Msg.Method, Params: r.Msg.Params, Headers: h.mirrorFor(s, r.Msg)}), r.Msg.Method, modern)
 	}
 	call := &upstream.Call{
 		Method: r.Msg.Method, Params: r.Msg.Params, AsIs: modern, Headers: r.Headers, Sink: (*relaySink)(r),
@@ -171,7 +171,7 @@ func (h relayed) bridge(ctx context.Context, r *Request, conn *upstream.Conn) (A
 		case wire.Discover:
 			return discoverFor(conn), true
 		case wire.Listen:
-			return subscriptions{h.Hub}.listen(ctx, r), true
+			return subscriptions(h).listen(ctx, r), true
 		case wire.Initialize, wire.Ping, wire.SetLevel, wire.ResourcesSubscribe, wire.ResourceUnsubscribe:
 			return unknownMethod(r.Msg.Method), true
 		}

@@ -40,7 +40,7 @@ func (h merged) serveModern(ctx context.Context, r *Request) Answer {
 	case wire.Discover:
 		return h.discover()
 	case wire.Listen:
-		return subscriptions{h.Hub}.listen(ctx, r)
+		return subscriptions(h).listen(ctx, r)
 	case wire.Initialize, wire.Ping, wire.SetLevel, wire.ResourcesSubscribe, wire.ResourceUnsubscribe:
 		return unknownMethod(r.Msg.Method)
 	}
