@@ -9,25 +9,34 @@ import (
 
 // get opens a session's stream for messages outside of requests, or takes up a request's stream again.
 func (f web) get(w http.ResponseWriter, r *http.Request, server string) {
-	id := r.Header.Get(headerSession)
-	if id == "" || wire.Modern(r.Header.Get(headerVersion)) {
-		w.Header().Set("Allow", "POST")
-		http.Error(w, "there is no stream without a session: POST initialize first", http.StatusMethodNotAllowed)
-		return
-	}
-	s := f.lookup(r.Context(), id, server)
+	s := f.named(w, r, server)
 	if s == nil {
-		http.Error(w, "session not found: send initialize again", http.StatusNotFound)
 		return
 	}
 	defer s.use()()
-	if last := r.Header.Get(headerLastID); last != "" {
+	if last := r.Header.Get(wire.HeaderLastID); last != "" {
 		if st, have := s.find(last); st != nil {
 			f.replay(w, r, s, st, have)
 			return
 		}
 	}
 	f.hold(w, r, s)
+}
+
+// named finds the session that a request is about; nil where the request has been answered. The stateless
+// era has neither streams without a request nor sessions (MCP 2026-07-28, Earlier Streamable HTTP Revisions).
+func (f web) named(w http.ResponseWriter, r *http.Request, server string) *session {
+	id := r.Header.Get(wire.HeaderSession)
+	if id == "" || wire.Modern(r.Header.Get(wire.HeaderVersion)) {
+		w.Header().Set("Allow", "POST")
+		http.Error(w, "the request names no session: POST initialize first", http.StatusMethodNotAllowed)
+		return nil
+	}
+	s := f.lookup(r.Context(), id, server)
+	if s == nil {
+		http.Error(w, "session not found: send initialize again", http.StatusNotFound)
+	}
+	return s
 }
 
 // hold is the life of a GET stream. A newer one takes over: the older may hang on a dead connection.
@@ -117,17 +126,8 @@ func (f web) replay(w http.ResponseWriter, r *http.Request, s *session, st *stre
 
 // delete ends a session at its client's wish.
 func (f web) delete(w http.ResponseWriter, r *http.Request, server string) {
-	id := r.Header.Get(headerSession)
-	if id == "" {
-		w.Header().Set("Allow", "POST")
-		http.Error(w, "there is no session to end: the request names none", http.StatusMethodNotAllowed)
-		return
+	if s := f.named(w, r, server); s != nil {
+		f.quit(s)
+		w.WriteHeader(http.StatusNoContent)
 	}
-	s := f.lookup(r.Context(), id, server)
-	if s == nil {
-		http.Error(w, "session not found", http.StatusNotFound)
-		return
-	}
-	f.quit(s)
-	w.WriteHeader(http.StatusNoContent)
 }

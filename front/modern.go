@@ -28,7 +28,7 @@ func (f web) postModern(w http.ResponseWriter, r *http.Request, server string, m
 		return
 	}
 	meta := wire.Get(m.Params, "_meta")
-	version := r.Header.Get(headerVersion)
+	version := r.Header.Get(wire.HeaderVersion)
 	if e := checkModern(r.Header, m, meta); e != nil {
 		fail(w, http.StatusBadRequest, m.ID, e)
 		return
@@ -46,16 +46,16 @@ func (f web) postModern(w http.ResponseWriter, r *http.Request, server string, m
 // checkModern holds a request's headers and _meta against what the era demands, in the order in which
 // a client can make sense of the errors: the version first.
 func checkModern(h http.Header, m wire.Message, meta []byte) *wire.Error {
-	if e := checkVersion(h.Get(headerVersion), wire.Get(meta, wire.MetaVersion)); e != nil {
+	if e := checkVersion(h.Get(wire.HeaderVersion), wire.Get(meta, wire.MetaVersion)); e != nil {
 		return e
 	}
-	if got := h.Get(headerMethod); got != m.Method {
-		return mismatch(headerMethod, got, m.Method)
+	if got := h.Get(wire.HeaderMethod); got != m.Method {
+		return mismatch(wire.HeaderMethod, got, m.Method)
 	}
 	if want, named := nameOf(m); named {
-		got, err := hub.DecodeHeader(strings.TrimSpace(h.Get(headerName)))
+		got, err := hub.DecodeHeader(strings.TrimSpace(h.Get(wire.HeaderName)))
 		if err != nil || got != want || got == "" {
-			return mismatch(headerName, h.Get(headerName), want)
+			return mismatch(wire.HeaderName, h.Get(wire.HeaderName), want)
 		}
 	}
 	return checkMeta(meta)
@@ -74,9 +74,9 @@ func checkMeta(meta []byte) *wire.Error {
 func checkVersion(header string, body []byte) *wire.Error {
 	switch inBody := wire.String(body); {
 	case header == "":
-		return mismatch(headerVersion, "", inBody)
+		return mismatch(wire.HeaderVersion, "", inBody)
 	case body != nil && inBody != header:
-		return mismatch(headerVersion, header, inBody)
+		return mismatch(wire.HeaderVersion, header, inBody)
 	case !wire.Known(header):
 		return unsupported(header)
 	}
@@ -109,7 +109,7 @@ func nameOf(m wire.Message) (name string, named bool) {
 func paramHeaders(h http.Header) map[string]string {
 	params := map[string]string{}
 	for name, values := range h {
-		if rest, ok := strings.CutPrefix(name, headerParam); ok && len(values) > 0 {
+		if rest, ok := strings.CutPrefix(name, wire.HeaderParam); ok && len(values) > 0 {
 			params[strings.ToLower(rest)] = strings.TrimSpace(values[0])
 		}
 	}

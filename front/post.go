@@ -12,15 +12,6 @@ import (
 	"mcphub/wire"
 )
 
-const (
-	headerSession = "Mcp-Session-Id"
-	headerVersion = "Mcp-Protocol-Version"
-	headerMethod  = "Mcp-Method"
-	headerName    = "Mcp-Name"
-	headerParam   = "Mcp-Param-"
-	headerLastID  = "Last-Event-Id"
-)
-
 // web is the door over HTTP.
 type web struct{ *Front }
 
@@ -50,7 +41,7 @@ func (f web) post(w http.ResponseWriter, r *http.Request, server string) {
 	if !ok {
 		return
 	}
-	version := r.Header.Get(headerVersion)
+	version := r.Header.Get(wire.HeaderVersion)
 	if msgs, isBatch := wire.Batch(body); isBatch {
 		f.postBatch(w, r, server, msgs)
 		return
@@ -60,7 +51,7 @@ func (f web) post(w http.ResponseWriter, r *http.Request, server string) {
 		fail(w, http.StatusBadRequest, nil, scanError(err))
 		return
 	}
-	if wire.Modern(version) || r.Header.Get(headerSession) == "" && isModern(m) {
+	if wire.Modern(version) || r.Header.Get(wire.HeaderSession) == "" && isModern(m) {
 		f.postModern(w, r, server, m)
 		return
 	}
@@ -126,12 +117,12 @@ func isJSON(contentType string) bool {
 // session finds the session of a message, makes one for initialize, and makes do without for a single
 // request of someone who wants no handshake. ok is false where the request has been answered.
 func (f web) session(w http.ResponseWriter, r *http.Request, server string, m wire.Message) (*session, bool) {
-	id := r.Header.Get(headerSession)
+	id := r.Header.Get(wire.HeaderSession)
 	switch {
 	case m.Method == wire.Initialize:
 		return newSession(server), true
 	case id == "":
-		return passing(server, r.Header.Get(headerVersion)), true
+		return passing(server, r.Header.Get(wire.HeaderVersion)), true
 	}
 	if s := f.lookup(r.Context(), id, server); s != nil {
 		s.touch()
@@ -180,7 +171,7 @@ func (f *Front) opened(w http.ResponseWriter, s *session, answer hub.Answer) {
 	s.client.Version = wire.String(wire.Get(answer.Result, "protocolVersion"))
 	f.sessions.add(s)
 	f.hub.Join(s.client)
-	w.Header()[headerSession] = []string{s.id}
+	w.Header()[wire.HeaderSession] = []string{s.id}
 	f.keep(s)
 }
 

@@ -21,16 +21,6 @@ import (
 	"mcphub/wire"
 )
 
-// Header names of the Streamable HTTP transport, in the form that net/http stores them.
-const (
-	headerSession = "Mcp-Session-Id"
-	headerVersion = "Mcp-Protocol-Version"
-	headerMethod  = "Mcp-Method"
-	headerName    = "Mcp-Name"
-	headerParam   = "Mcp-Param-"
-	headerLastID  = "Last-Event-Id"
-)
-
 // endpoint is what all connections to one HTTP server share: its URL, its headers, its TCP connections.
 type endpoint struct {
 	url  *url.URL
@@ -109,10 +99,10 @@ func newHTTPConn(ep *endpoint, unclaimed func(*Conn, wire.Message)) *Conn {
 func (l *httpLink) request(ctx context.Context, method string, body []byte) *http.Request {
 	req := l.endpoint.request(ctx, method, l.url, body)
 	if id := l.session.Load(); id != nil {
-		req.Header[headerSession] = *id
+		req.Header[wire.HeaderSession] = *id
 	}
 	if v := l.conn.Version(); v != "" {
-		req.Header[headerVersion] = []string{v}
+		req.Header[wire.HeaderVersion] = []string{v}
 	}
 	return req
 }
@@ -122,19 +112,19 @@ func (l *httpLink) mirror(h http.Header, x *exchange) {
 	if !l.conn.Modern() {
 		return
 	}
-	h[headerMethod] = []string{x.call.Method}
+	h[wire.HeaderMethod] = []string{x.call.Method}
 	switch x.call.Method {
 	case wire.ToolsCall, wire.PromptsGet:
-		h[headerName] = []string{HeaderValue(wire.String(wire.Get(x.call.Params, "name")))}
+		h[wire.HeaderName] = []string{HeaderValue(wire.String(wire.Get(x.call.Params, "name")))}
 	case wire.ResourcesRead:
-		h[headerName] = []string{HeaderValue(wire.String(wire.Get(x.call.Params, "uri")))}
+		h[wire.HeaderName] = []string{HeaderValue(wire.String(wire.Get(x.call.Params, "uri")))}
 	default:
 		if id := wire.Get(x.call.Params, "taskId"); id != nil {
-			h[headerName] = []string{HeaderValue(wire.String(id))}
+			h[wire.HeaderName] = []string{HeaderValue(wire.String(id))}
 		}
 	}
 	for name, value := range x.call.Headers {
-		h.Set(headerParam+name, value)
+		h.Set(wire.HeaderParam+name, value)
 	}
 }
 
@@ -182,7 +172,7 @@ func (l *httpLink) exchange(ctx context.Context, x *exchange) (wire.Message, err
 		return wire.Message{}, sendError(err)
 	}
 	if x.call.Method == wire.Initialize {
-		if id := resp.Header.Get(headerSession); id != "" {
+		if id := resp.Header.Get(wire.HeaderSession); id != "" {
 			l.session.Store(&[]string{id})
 		}
 	}
@@ -317,7 +307,7 @@ func (l *httpLink) post(ctx context.Context, msg []byte) error {
 	req := l.request(httpCtx, http.MethodPost, wire.OneLine(msg))
 	m, _ := wire.Scan(msg)
 	if l.conn.Modern() && m.Method != "" {
-		req.Header[headerMethod] = []string{m.Method}
+		req.Header[wire.HeaderMethod] = []string{m.Method}
 	}
 	resp, err := l.transport.RoundTrip(req)
 	if err != nil {

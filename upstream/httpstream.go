@@ -119,7 +119,7 @@ func (l *httpLink) resume(ctx context.Context, x *exchange, r *reading) (wire.Me
 func (l *httpLink) stream(ctx context.Context, lastID string) (*http.Response, error) {
 	req := l.request(ctx, http.MethodGet, nil)
 	if lastID != "" {
-		req.Header[headerLastID] = []string{lastID}
+		req.Header[wire.HeaderLastID] = []string{lastID}
 	}
 	return l.transport.RoundTrip(req)
 }

@@ -89,3 +89,13 @@ const (
 	CodeMissingCapability  = -32021
 	CodeUnsupportedVersion = -32022
 )
+
+// Header names of the Streamable HTTP transport, in the form in which Go's HTTP headers are stored.
+const (
+	HeaderSession = "Mcp-Session-Id"
+	HeaderVersion = "Mcp-Protocol-Version"
+	HeaderMethod  = "Mcp-Method"
+	HeaderName    = "Mcp-Name"
+	HeaderParam   = "Mcp-Param-"
+	HeaderLastID  = "Last-Event-Id"
+)

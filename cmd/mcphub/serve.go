@@ -42,11 +42,7 @@ func serveCommand(g *globals) *cobra.Command {
 		Short: "Serve the configured servers over HTTP",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			log, err := g.logger()
-			if err != nil {
-				return err
-			}
-			cfg, err := g.load(func(p config.Problem) { logProblem(log, p) })
+			cfg, log, err := g.start()
 			if err != nil {
 				return err
 			}
@@ -59,6 +55,16 @@ func serveCommand(g *globals) *cobra.Command {
 	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:8080", "address to listen on; port 0 picks a free one")
 	cmd.Flags().BoolVar(&insecure, "insecure", false, "listen beyond this machine without authentication")
 	return cmd
+}
+
+// start reads the configuration into the log that the flags ask for.
+func (g *globals) start() (*config.Config, zerolog.Logger, error) {
+	log, err := g.logger()
+	if err != nil {
+		return nil, log, err
+	}
+	cfg, err := g.load(func(p config.Problem) { logProblem(log, p) })
+	return cfg, log, err
 }
 
 func logProblem(log zerolog.Logger, p config.Problem) {
@@ -209,11 +215,7 @@ func stdioCommand(g *globals) *cobra.Command {
 		Short: "Serve one client on standard input and output",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			log, err := g.logger()
-			if err != nil {
-				return err
-			}
-			cfg, err := g.load(func(p config.Problem) { logProblem(log, p) })
+			cfg, log, err := g.start()
 			if err != nil {
 				return err
 			}
