@@ -79,7 +79,10 @@ func (f *Front) Guard(next http.Handler) http.Handler { return f.recover(f.door.
 
 // Drain ends the streams that would never end by themselves, so that the HTTP server can shut down.
 // Requests under way go on.
-func (f *Front) Drain() { f.stopOnce.Do(func() { close(f.stopping) }) }
+func (f *Front) Drain() {
+	f.stopOnce.Do(func() { close(f.stopping) })
+	f.hub.Quiet()
+}
 
 // Close ends all sessions.
 func (f *Front) Close() {

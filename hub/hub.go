@@ -43,6 +43,8 @@ type Hub struct {
 	listedFrom atomic.Int64  // when the first list was asked for, in Unix nanoseconds; 0 before
 	dirty      chan struct{} // an offer has changed; holds one token
 	stop       chan struct{}
+	quiet      chan struct{} // closed by Quiet
+	quieting   sync.Once
 	done       chan struct{}
 	tasks      sync.WaitGroup
 
@@ -62,7 +64,7 @@ type Hub struct {
 func New(cfg *config.Config, opt Options) *Hub {
 	h := &Hub{
 		opt: opt, face: face(opt.Version), set: &cfg.Settings, byName: map[string]*upstream.Server{},
-		dirty: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
+		dirty: make(chan struct{}, 1), stop: make(chan struct{}), quiet: make(chan struct{}), done: make(chan struct{}),
 		clients: map[*Client]struct{}{}, watchers: map[*watcher]struct{}{}, parked: map[string]*parked{},
 		sealer: newSealer(opt.StateKey), claims: newClaims(),
 	}
@@ -91,6 +93,7 @@ func (h *Hub) Start() {
 
 // Close ends all servers, side by side, and returns when nothing of them is left.
 func (h *Hub) Close() {
+	h.Quiet()
 	close(h.stop)
 	<-h.done
 	var closing sync.WaitGroup
@@ -100,6 +103,9 @@ func (h *Hub) Close() {
 	closing.Wait()
 	h.tasks.Wait()
 }
+
+// Quiet ends all subscriptions/listen, which would never end by themselves. Other requests go on.
+func (h *Hub) Quiet() { h.quieting.Do(func() { close(h.quiet) }) }
 
 // Servers returns the servers in configuration order.
 func (h *Hub) Servers() []*upstream.Server { return h.servers }

@@ -68,7 +68,7 @@ func (h subscriptions) listen(ctx context.Context, r *Request) Answer {
 			tell(n.method, n.params)
 		case <-ctx.Done():
 			return Answer{}
-		case <-h.stop:
+		case <-h.quiet:
 			return Answer{Result: wire.Splice(nil,
 				wire.Edit{Key: "resultType", Value: resultMarks}, wire.Edit{Key: "_meta", Value: wire.Splice(nil, id)})}
 		}

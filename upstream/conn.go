@@ -281,8 +281,8 @@ func (c *Conn) owner(m wire.Message) *exchange {
 	if m.Method == wire.Progress {
 		return c.find(wire.Get(m.Params, "progressToken"))
 	}
-	if c.Modern() {
-		return c.find(wire.Path(m.Params, "_meta", wire.MetaSubscriptionID))
+	if id := wire.Path(m.Params, "_meta", wire.MetaSubscriptionID); id != nil && c.Modern() {
+		return c.find(id)
 	}
 	if isListChange(m.Method) || m.Method == wire.TaskStatus || m.Method == wire.ElicitationComplete {
 		return nil
@@ -297,10 +297,10 @@ func (c *Conn) owner(m wire.Message) *exchange {
 }
 
 // clientCalls counts the calls in flight that are some client's and returns one of them; the hub's own have
-// no sink. c.mu is held.
+// no sink, and a subscription is told of by its id. c.mu is held.
 func (c *Conn) clientCalls() (one *exchange, n int) {
 	for _, x := range c.calls {
-		if x.call.Sink != nil {
+		if x.call.Sink != nil && x.call.Method != wire.Listen {
 			one = x
 			n++
 		}

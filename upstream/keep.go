@@ -20,6 +20,8 @@ type keeper struct {
 	failures   int // to connect, in a row
 	retryAt    time.Time
 	lastErr    error
+	since      time.Time       // when the shared connection was made
+	drops      int             // connections that did not live long, in a row
 	gone       <-chan struct{} // closed when the shared connection is done; nil where there is none
 
 	listing  bool
@@ -164,6 +166,7 @@ func (k *keeper) connected(d dialed) {
 		s.settle()
 	} else {
 		k.failures, k.retryAt = 0, time.Time{}
+		k.since = time.Now()
 		k.gone = d.conn.Done()
 		s.conn.Store(d.conn)
 		s.setStatus(StateReady, "")
@@ -183,6 +186,21 @@ func (k *keeper) disconnected() {
 	k.gone = nil
 	s.tasks.Go(func() { conn.retire(s.ctx) })
 	s.setStatus(StateIdle, s.dial.named(conn.Err()).Text+"; the next call reconnects")
+	if k.drops++; time.Since(k.since) > longLived {
+		k.drops = 1
+	}
+	pause := backoff(k.drops)
+	s.tasks.Go(func() { s.rejoin(pause) })
+}
+
+// rejoin connects anew without a call where somebody is subscribed to a resource: changes of it are not to be missed.
+func (s *Server) rejoin(pause time.Duration) {
+	for n := 1; s.wish.any() && sleep(s.ctx, pause); n++ {
+		if _, err := s.acquire(s.ctx); err == nil {
+			return
+		}
+		pause = backoff(n)
+	}
 }
 
 // list reads the server's offer where it may have changed and enough time has passed.

@@ -79,6 +79,13 @@ func (w *Wishes) now() (uris []string, level string, news <-chan struct{}) {
 	return uris, w.level, w.news
 }
 
+// any says whether somebody is subscribed to anything.
+func (w *Wishes) any() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.uris) > 0
+}
+
 // SetLevel asks the server for log messages from that level on, now and after every reconnect. A server
 // that has no logging is not asked.
 func (w *Wishes) SetLevel(ctx context.Context, level string) {
