@@ -120,7 +120,7 @@ func (s *callSink) put(conn *upstream.Conn, m wire.Message) (carry func()) {
 	if s.r.Client.Params == nil || !able(s.r.capabilities(), m) {
 		return nil
 	}
-	s.h.claims.add(ofElicitation, wire.Get(m.Params, "elicitationId"), s.s, s.r.Client)
+	s.h.claims.addElicitation(wire.Get(m.Params, "elicitationId"), s.s, s.r.Client)
 	q, err := s.r.Client.ask(s.r.Out, m.Method, m.Params)
 	if err != nil {
 		return nil

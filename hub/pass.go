@@ -24,10 +24,9 @@ type claims struct {
 	*lru.Cache[string, claim]
 }
 
-const (
-	ofTask        = "task/"
-	ofElicitation = "elicitation/"
-)
+const ofTask = "task/" // clients name a task by its id alone
+
+func elicitationOf(s *upstream.Server) string { return "elicitation/" + s.Name() + "/" }
 
 func newClaims() claims {
 	cache, err := lru.New[string, claim](claimsKept)
@@ -37,27 +36,34 @@ func newClaims() claims {
 	return claims{cache}
 }
 
-// add notes whose a new id is. Whoever asks for something of another's later does not become its owner.
-func (b claims) add(kind string, id []byte, s *upstream.Server, c *Client) {
+// add notes whose a new task is. Whoever asks for another's task later does not become its owner.
+func (b claims) add(id []byte, s *upstream.Server, c *Client) {
 	if !wire.IsString(id) {
 		return
 	}
-	key := kind + wire.String(id)
+	key := ofTask + wire.String(id)
 	old, known, _ := b.PeekOrAdd(key, claim{s, c})
 	if known && old.server != s {
 		b.Add(key, claim{})
 	}
 }
 
+// addElicitation notes who has been sent to a URL.
+func (b claims) addElicitation(id []byte, s *upstream.Server, c *Client) {
+	if wire.IsString(id) {
+		b.Add(elicitationOf(s)+wire.String(id), claim{s, c})
+	}
+}
+
 // read notes the ids that an answer tells of.
 func (b claims) read(r *Request, s *upstream.Server, a Answer) {
 	if id := wire.Path(a.Result, "task", "taskId"); id != nil {
-		b.add(ofTask, id, s, r.Client)
+		b.add(id, s, r.Client)
 	} else {
-		b.add(ofTask, wire.Get(a.Result, "taskId"), s, r.Client)
+		b.add(wire.Get(a.Result, "taskId"), s, r.Client)
 	}
 	for e := range wire.Elements(wire.Path(a.Error, "data", "elicitations")) { // URLElicitationRequiredError
-		b.add(ofElicitation, wire.Get(e, "elicitationId"), s, r.Client)
+		b.addElicitation(wire.Get(e, "elicitationId"), s, r.Client)
 	}
 }
 

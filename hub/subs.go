@@ -21,7 +21,7 @@ func (h subscriptions) notice(s *upstream.Server, m wire.Message) {
 	case wire.TaskStatus:
 		h.news(s, ofTask, wire.Get(m.Params, "taskId"), m)
 	case wire.ElicitationComplete:
-		h.news(s, ofElicitation, wire.Get(m.Params, "elicitationId"), m)
+		h.news(s, elicitationOf(s), wire.Get(m.Params, "elicitationId"), m)
 	}
 }
 
