@@ -70,7 +70,14 @@ func New(cfg *config.Config, opt Options) *Hub {
 	}
 	up := &upstream.Options{
 		Log: opt.Log, Version: opt.Version, MaxMessage: int(cfg.Settings.Limits.MaxMessageBytes), Reaper: opt.Reaper,
-		OnChange: func(*upstream.Server) { h.touch() }, OnNotice: subscriptions{h}.notice, OnAsk: apartness{h}.orphan, Starts: make(chan struct{}, startsAtOnce),
+		OnChange: func(*upstream.Server) {
+			h.changes.Add(1)
+			select {
+			case h.dirty <- struct{}{}:
+			default:
+			}
+		},
+		OnNotice: subscriptions{h}.notice, OnAsk: apartness{h}.orphan, Starts: make(chan struct{}, startsAtOnce),
 	}
 	if cfg.Settings.Enabled {
 		for _, entry := range cfg.Servers {
@@ -156,15 +163,6 @@ func (h *Hub) rebuild() *catalog {
 		}
 	}
 	return now
-}
-
-// touch notes that an offer or a state has changed.
-func (h *Hub) touch() {
-	h.changes.Add(1)
-	select {
-	case h.dirty <- struct{}{}:
-	default:
-	}
 }
 
 // keepCatalog rebuilds the catalog when an offer changes. Changes that come together are one change.

@@ -65,8 +65,8 @@ func (s *Server) Connect(ctx context.Context) (*Conn, error) {
 // nothing else is. unclaimed gets what belongs to no call. Where the server answers with an error,
 // there is no connection. The caller closes one by [Server.Release].
 func (s *Server) Open(ctx context.Context, params []byte, unclaimed func(wire.Message)) (*Conn, Answer, error) {
-	if !s.usable() {
-		return nil, Answer{}, s.dial.named(s.unusable())
+	if err := s.unusable(); err != nil {
+		return nil, Answer{}, s.dial.named(err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.ConnectTimeout)
 	defer cancel()

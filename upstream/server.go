@@ -132,9 +132,6 @@ func (s *Server) Settled() <-chan struct{} { return s.first }
 // Logs returns up to n of the last lines that the server printed outside the protocol.
 func (s *Server) Logs(n int) []string { return s.log.last(n) }
 
-// usable says whether the configuration lets the server run.
-func (s *Server) usable() bool { return s.cfg.Enabled && len(s.cfg.Failed) == 0 }
-
 func (s *Server) setStatus(state State, reason string) {
 	old := s.status.Load()
 	if old != nil && old.State == state && old.Reason == reason {
@@ -164,7 +161,7 @@ func (s *Server) changed() {
 // Start starts the server's goroutine and reads its offer in the background.
 func (s *Server) Start() {
 	s.begin.Do(func() {
-		if !s.usable() {
+		if s.unusable() != nil {
 			close(s.ended)
 			return
 		}
@@ -179,8 +176,8 @@ func (s *Server) acquire(ctx context.Context) (*Conn, error) {
 	if c := s.conn.Load(); c != nil && c.Err() == nil {
 		return c, nil
 	}
-	if !s.usable() {
-		return nil, s.unusable()
+	if err := s.unusable(); err != nil {
+		return nil, err
 	}
 	w := want{reply: make(chan dialed, 1)}
 	select {
@@ -200,7 +197,11 @@ func (s *Server) acquire(ctx context.Context) (*Conn, error) {
 	}
 }
 
+// unusable says why the configuration keeps the server from running, nil where it may run.
 func (s *Server) unusable() *Error {
+	if s.cfg.Enabled && len(s.cfg.Failed) == 0 {
+		return nil
+	}
 	return &Error{Kind: Removed, Text: fmt.Sprintf("is %s: %s", s.Status().State, s.Status().Reason), NotSent: true}
 }
 
