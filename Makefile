@@ -1,10 +1,11 @@
 # The project's commands; make alone lists them.
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+FOR = 30m
 STATICCHECK = go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK = go run golang.org/x/vuln/cmd/govulncheck@v1.9.0
 
-.PHONY: help build run test unit e2e conformance image-test clients bench lint vulncheck fuzz generate deps docker clean
+.PHONY: help build run test unit e2e conformance image-test clients bench soak lint vulncheck fuzz generate deps docker clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -26,9 +27,11 @@ unit: ## the tests of the packages, with the race detector and without
 e2e: ## real clients and servers, signals and conformance suites against the built program
 	@scripts/test e2e
 
-conformance: deps ## the official suites, directly and through the hub, and the table of their scenarios
+conformance: deps ## the official suites, directly and through the hub, as server and as client, and the tables of their scenarios
 	go test -race -count=1 ./e2e/conformance -args -table $(CURDIR)/bin/conformance.txt; \
 		status=$$?; cat bin/conformance.txt; exit $$status
+	go test -race -count=1 ./e2e/clientmode -args -table $(CURDIR)/bin/clientmode.txt; \
+		status=$$?; cat bin/clientmode.txt; exit $$status
 
 image-test: ## build the image with buildah and check that it runs, as root
 	scripts/image-test
@@ -38,6 +41,9 @@ clients: ## Claude Code and opencode list the running hub; big downloads, not in
 
 bench: build ## the hub beside the servers themselves and a reverse proxy, into docs/performance.md
 	go run ./bench all -hub bin/mcphub -out docs/performance.md
+
+soak: build ## half an hour of clients that come and go and servers that die, not in CI; FOR=90s is shorter
+	go run ./soak -hub bin/mcphub -for $(FOR)
 
 lint: ## gofmt, vet and staticcheck
 	@test -z "$$(gofmt -l $$(git ls-files '*.go') | tee /dev/stderr)"

@@ -215,11 +215,11 @@ func (c *Conn) dispatch(m wire.Message) {
 		}
 	case c.answerLocally(m):
 	default:
-		if x := c.owner(m); x != nil {
-			x.deliver(m)
-		} else {
-			c.unclaimed(c, m)
+		x := c.owner(m)
+		if x != nil && x.deliver(m) || m.Method == wire.Progress {
+			return
 		}
+		c.unclaimed(c, m)
 	}
 }
 

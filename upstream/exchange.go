@@ -24,14 +24,15 @@ type exchange struct {
 	late    chan struct{} // closed when the deadline has passed
 	wake    chan struct{} // holds a token when there is news
 
-	mu      sync.Mutex // guards queue, pumping, lost, expired and abort
-	queue   []wire.Message
-	pumping bool
-	lost    *Error // why no answer will come
-	expired bool
-	open    int       // questions that the server waits for an answer to
-	held    time.Time // when the clock was stopped
-	abort   func()    // called when the deadline passes
+	mu       sync.Mutex // guards queue, pumping, lost, expired and abort
+	queue    []wire.Message
+	pumping  bool
+	lost     *Error // why no answer will come
+	expired  bool
+	answered bool      // the answer has come, or nobody waits for it
+	open     int       // questions that the server waits for an answer to
+	held     time.Time // when the clock was stopped
+	abort    func()    // called when the deadline passes
 
 	turn   sync.Mutex // held by whoever hands a message to the sink; guards closed
 	closed bool
@@ -40,9 +41,15 @@ type exchange struct {
 // queueLimit bounds what may wait for the caller to take it; an answer is never dropped.
 const queueLimit = 1024
 
-// deliver hands over a message that came outside of the call's own stream.
-func (x *exchange) deliver(m wire.Message) {
+// deliver hands over a message that came outside of the call's own stream. It is false, and the message
+// is not taken, where the answer has come already: what follows it belongs to no call.
+func (x *exchange) deliver(m wire.Message) bool {
 	x.mu.Lock()
+	if x.answered && !m.IsResponse() {
+		x.mu.Unlock()
+		return false
+	}
+	x.answered = x.answered || m.IsResponse()
 	if len(x.queue) < queueLimit || m.IsResponse() {
 		x.queue = append(x.queue, m)
 	}
@@ -51,6 +58,7 @@ func (x *exchange) deliver(m wire.Message) {
 	if x.conn.pumps {
 		x.pump()
 	}
+	return true
 }
 
 // fail ends the wait for an answer that cannot come.
@@ -131,11 +139,22 @@ func (x *exchange) pump() {
 	})
 }
 
-// close waits for a message that the sink is taking, and lets it have no more.
+// close waits for a message that the sink is taking, and lets it have no more: what is left belongs to no
+// call.
 func (x *exchange) close() {
 	x.turn.Lock()
-	defer x.turn.Unlock()
 	x.closed = true
+	x.turn.Unlock()
+	x.mu.Lock()
+	x.answered = true
+	left := x.queue
+	x.queue = nil
+	x.mu.Unlock()
+	for _, m := range left {
+		if !m.IsResponse() {
+			x.handle(m)
+		}
+	}
 }
 
 // handle takes one message that belongs to the call.
@@ -145,10 +164,13 @@ func (x *exchange) handle(m wire.Message) {
 	}
 	x.turn.Lock()
 	defer x.turn.Unlock()
-	sink := x.call.Sink
 	if x.closed {
-		sink = nil
+		if m.Method != wire.Progress {
+			x.conn.unclaimed(x.conn, m)
+		}
+		return
 	}
+	sink := x.call.Sink
 	if m.Method == wire.Progress {
 		x.extend()
 		if x.token == nil {

@@ -105,7 +105,7 @@ const (
 )
 
 // What is beside the rooms serves the tests and the bench, and no room imports it.
-var workshops = []string{"bench", "e2e", "internal/housetest", "internal/testmcp", "internal/testoauth"}
+var workshops = []string{"bench", "e2e", "internal/housetest", "internal/testmcp", "internal/testoauth", "soak"}
 
 // A room imports only what is below it.
 func TestArrowsPointDown(t *testing.T) {
