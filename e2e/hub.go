@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -31,9 +32,23 @@ var listening = regexp.MustCompile(`"addr":"([^"]+)".*"message":"listening"|"mes
 func (l *Lab) StartHub(t testing.TB, servers Servers) *Hub {
 	t.Helper()
 	dir := t.TempDir()
-	config := WriteConfig(t, dir, servers)
-	command := exec.Command(l.Program("mcphub"), "serve", "--config", config, "--data-dir", filepath.Join(dir, "data"),
-		"--listen", "127.0.0.1:0", "--log-format", "json")
+	return l.serve(t, WriteConfig(t, dir, servers), "127.0.0.1:0")
+}
+
+// Restart kills the hub without a warning and starts it again: same configuration, data directory and port.
+func (l *Lab) Restart(t testing.TB, hub *Hub) *Hub {
+	t.Helper()
+	if err := hub.Process.Kill(); err != nil {
+		t.Fatalf("killing the hub: %v", err)
+	}
+	hub.Exit(t, Grace)
+	return l.serve(t, hub.Config, strings.TrimPrefix(hub.URL, "http://"))
+}
+
+func (l *Lab) serve(t testing.TB, config, listen string) *Hub {
+	t.Helper()
+	command := exec.Command(l.Program("mcphub"), "serve", "--config", config, "--data-dir", filepath.Join(filepath.Dir(config), "data"),
+		"--listen", listen, "--log-format", "json")
 	daemon, addr := start(t, command, listening)
 	hub := &Hub{Daemon: daemon, URL: "http://" + addr[1] + addr[2], Config: config}
 	t.Cleanup(func() { hub.Stop(t) })

@@ -4,11 +4,14 @@ import (
 	"fmt"
 	"os"
 	"testing"
+
+	"mcphub/internal/testmcp"
 )
 
 var lab *Lab
 
 func TestMain(m *testing.M) {
+	testmcp.Main() // servers whose lists and resources change when a test wants it
 	os.Exit(run(m))
 }
 

@@ -32,7 +32,7 @@ func (f web) named(w http.ResponseWriter, r *http.Request, server string) *sessi
 		http.Error(w, "the request names no session: POST initialize first", http.StatusMethodNotAllowed)
 		return nil
 	}
-	s := f.lookup(r.Context(), id, server)
+	s := f.lookup(id, server)
 	if s == nil {
 		http.Error(w, "session not found: send initialize again", http.StatusNotFound)
 	}

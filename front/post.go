@@ -124,7 +124,7 @@ func (f web) session(w http.ResponseWriter, r *http.Request, server string, m wi
 	case id == "":
 		return passing(server, r.Header.Get(wire.HeaderVersion)), true
 	}
-	if s := f.lookup(r.Context(), id, server); s != nil {
+	if s := f.lookup(id, server); s != nil {
 		s.touch()
 		return s, true
 	}

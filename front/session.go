@@ -166,7 +166,7 @@ func (ss *sessions) all() []*session {
 }
 
 // lookup finds a session of this view, also one from before the hub's last start.
-func (f *Front) lookup(ctx context.Context, id, server string) *session {
+func (f *Front) lookup(id, server string) *session {
 	if s := f.sessions.get(id, server); s != nil {
 		return s
 	}
@@ -176,7 +176,7 @@ func (f *Front) lookup(ctx context.Context, id, server string) *session {
 	}
 	s := newSession(server)
 	s.id, s.client.Version = id, rec.Version
-	f.hub.Resume(ctx, s.client, rec.State)
+	f.hub.Resume(s.client, rec.State)
 	if first := f.sessions.addOnce(s); first != s { // somebody else was quicker
 		f.hub.Leave(s.client)
 		return first

@@ -29,7 +29,10 @@ type Client struct {
 	level string     // of log messages, "" before logging/setLevel
 	asked map[string]chan wire.Message
 	subs  map[string]route // subscribed resources by published URI
-	conns map[*upstream.Server]*ownConn
+	left  bool             // the session is over
+
+	pending []string // resources that it was subscribed to in the hub's last process, until it is again
+	conns   map[*upstream.Server]*ownConn
 }
 
 // Request is one request of a client.
@@ -89,8 +92,9 @@ func invalid(text string) Answer {
 // Join registers a session, so that it hears of changes. Leave ends what Join and initialize began.
 func (h *Hub) Join(c *Client) {
 	h.mu.Lock()
-	defer h.mu.Unlock()
 	h.clients[c] = struct{}{}
+	h.mu.Unlock()
+	h.restore(c)
 }
 
 // Leave forgets a session and closes the connections that were its own.

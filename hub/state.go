@@ -19,18 +19,52 @@ type State struct {
 func (c *Client) State() State {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return State{Params: c.Params, Level: c.level, Subs: slices.Sorted(maps.Keys(c.subs)), Own: c.own != nil}
+	subs := append(slices.Collect(maps.Keys(c.subs)), c.pending...)
+	slices.Sort(subs)
+	return State{Params: c.Params, Level: c.level, Subs: slices.Compact(subs), Own: c.own != nil}
 }
 
-// Resume gives a session its state back. Connections are opened when they are needed.
-func (h *Hub) Resume(ctx context.Context, c *Client, st State) {
-	c.Params, c.level = st.Params, st.Level
+// Resume gives a session its state back, before Join. Connections are opened when they are needed.
+func (h *Hub) Resume(c *Client, st State) {
+	c.Params, c.level, c.pending = st.Params, st.Level, st.Subs
 	if s := h.byName[c.Server]; s != nil && st.Own {
 		c.own = relayed{h}.newOwn(c, s)
 		c.own.ready = true
 	}
-	for _, uri := range st.Subs {
-		subscriptions{h}.subscribeTo(ctx, c, uri)
+}
+
+// restore brings the servers up to what a resumed session wants of them. After a start of the hub they have yet
+// to say what they have, so that goes on in the background.
+func (h *Hub) restore(c *Client) {
+	c.mu.Lock()
+	level, pending := c.level, slices.Clone(c.pending)
+	c.mu.Unlock()
+	if level != "" {
+		logs{h}.lowerLevel()
 	}
-	logs{h}.lowerLevel()
+	if len(pending) == 0 {
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	h.tasks.Go(func() {
+		select {
+		case <-h.stop:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	h.tasks.Go(func() {
+		defer cancel()
+		for _, uri := range pending {
+			c.mu.Lock()
+			wanted := slices.Contains(c.pending, uri)
+			c.mu.Unlock()
+			if wanted {
+				subscriptions{h}.subscribeTo(ctx, c, uri)
+			}
+		}
+		c.mu.Lock()
+		c.pending = nil
+		c.mu.Unlock()
+	})
 }

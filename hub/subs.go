@@ -2,6 +2,7 @@ package hub
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"mcphub/upstream"
@@ -33,9 +34,17 @@ func (h subscriptions) subscribe(ctx context.Context, r *Request) Answer {
 func (h subscriptions) subscribeTo(ctx context.Context, c *Client, uri string) Answer {
 	at, ok := h.locate(uri)
 	if !ok {
+		merged(h).awaitAll(ctx)
+		at, ok = h.locate(uri)
+	}
+	if !ok {
 		return notFound(uri, false)
 	}
 	c.mu.Lock()
+	if c.left {
+		c.mu.Unlock()
+		return Answer{Result: []byte("{}")}
+	}
 	if c.subs == nil {
 		c.subs = map[string]route{}
 	}
@@ -62,6 +71,7 @@ func (h subscriptions) unsubscribe(ctx context.Context, r *Request) Answer {
 	r.Client.mu.Lock()
 	at, known := r.Client.subs[uri]
 	delete(r.Client.subs, uri)
+	r.Client.pending = slices.DeleteFunc(r.Client.pending, func(p string) bool { return p == uri })
 	r.Client.mu.Unlock()
 	if !known {
 		return Answer{Result: []byte("{}")}
@@ -77,7 +87,7 @@ func (h subscriptions) unsubscribe(ctx context.Context, r *Request) Answer {
 func (h subscriptions) unsubscribeAll(c *Client) {
 	c.mu.Lock()
 	subs := c.subs
-	c.subs = nil
+	c.subs, c.left = nil, true
 	c.mu.Unlock()
 	for _, at := range subs {
 		h.tasks.Go(func() { h.release(at) })
