@@ -94,7 +94,7 @@ func (h *Hub) Join(c *Client) {
 	h.mu.Lock()
 	h.clients[c] = struct{}{}
 	h.mu.Unlock()
-	h.restore(c)
+	subscriptions{h}.restore(c)
 }
 
 // Leave forgets a session and closes the connections that were its own.

@@ -35,12 +35,12 @@ func (h *Hub) Resume(c *Client, st State) {
 
 // restore brings the servers up to what a resumed session wants of them. After a start of the hub they have yet
 // to say what they have, so that goes on in the background.
-func (h *Hub) restore(c *Client) {
+func (h subscriptions) restore(c *Client) {
 	c.mu.Lock()
 	level, pending := c.level, slices.Clone(c.pending)
 	c.mu.Unlock()
 	if level != "" {
-		logs{h}.lowerLevel()
+		logs(h).lowerLevel()
 	}
 	if len(pending) == 0 {
 		return
@@ -60,7 +60,7 @@ func (h *Hub) restore(c *Client) {
 			wanted := slices.Contains(c.pending, uri)
 			c.mu.Unlock()
 			if wanted {
-				subscriptions{h}.subscribeTo(ctx, c, uri)
+				h.subscribeTo(ctx, c, uri)
 			}
 		}
 		c.mu.Lock()
