@@ -60,7 +60,8 @@ func soak(ctx context.Context, hub string, length time.Duration, clients int) er
 	if err := w.burden(ctx, v, warm, clients); err != nil {
 		return err
 	}
-	before, err := w.rest(ctx, nil)
+	rest := min(length/10, fullRest)
+	before, err := w.rest(ctx, rest, nil)
 	if err != nil {
 		return err
 	}
@@ -68,7 +69,7 @@ func soak(ctx context.Context, hub string, length time.Duration, clients int) er
 	if err := w.burden(ctx, v, length-warm, clients); err != nil {
 		return err
 	}
-	after, err := w.rest(ctx, &before)
+	after, err := w.rest(ctx, rest, &before)
 	if err != nil {
 		return err
 	}
@@ -109,16 +110,15 @@ func (w *world) burden(ctx context.Context, v *watch, length time.Duration, clie
 	return err
 }
 
-// The hub rests until it is as flat as before, for so long at most. Without a before it takes the shortest rest, which
-// is longer than it keeps the connections that are about to end.
-const (
-	shortRest = 10 * time.Second
-	longRest  = 90 * time.Second
-)
+// fullRest is longer than the hub keeps connections that nobody uses. A short run rests for less and sees those twice.
+const fullRest = 100 * time.Second
+
+// longRest is how much longer the hub may take to be as flat as before.
+const longRest = time.Minute
 
 // rest leaves the hub alone and measures it.
-func (w *world) rest(ctx context.Context, before *measure) (measure, error) {
-	pause(ctx, shortRest)
+func (w *world) rest(ctx context.Context, length time.Duration, before *measure) (measure, error) {
+	pause(ctx, length)
 	deadline := time.Now().Add(longRest)
 	for {
 		if ctx.Err() != nil {

@@ -108,12 +108,16 @@ func (v *visit) subscribe(ctx context.Context) error {
 	nonce := v.watch.nonce()
 	uri := itemURI(v.server, nonce)
 	ctx, cancel := context.WithCancel(ctx)
-	news, ended := make(chan struct{}, 1), make(chan error, 1)
+	news, ended := make(chan error, 1), make(chan error, 1)
 	go func() {
 		ended <- v.listen(ctx, uri, nonce, func(m wire.Message) {
-			if m.Method == wire.ResourceUpdated {
+			var refused error
+			if m.Method == wire.Acknowledged && !bytes.Contains(m.Params, []byte(uri)) {
+				refused = fmt.Errorf("%w: the subscription is not granted", errFailed) // its server is down
+			}
+			if refused != nil || m.Method == wire.ResourceUpdated {
 				select {
-				case news <- struct{}{}:
+				case news <- refused:
 				default:
 				}
 			}
@@ -134,16 +138,16 @@ func (v *visit) subscribe(ctx context.Context) error {
 		}
 		timer := time.NewTimer(250 * time.Millisecond)
 		select {
-		case <-news:
+		case err := <-news:
 			timer.Stop()
-			return nil
+			return err
 		case <-timer.C:
 		case err := <-ended:
 			ended <- err
-			return fmt.Errorf("the stream of a subscription ended: %w", err)
+			return fmt.Errorf("the stream of a subscription at %s ended: %w", v.server, err)
 		}
 	}
-	return errors.New("no news of a subscription")
+	return fmt.Errorf("no news of a subscription at %s, stateless client: %t", v.server, v.stateless)
 }
 
 // leave calls a tool that takes its time and goes before the answer: by a disconnect or, half of the time in a

@@ -320,7 +320,7 @@ func (l *httpLink) post(ctx context.Context, msg []byte) error {
 		return err
 	}
 	if m.Method == wire.Initialized {
-		l.once.Do(func() { l.conn.tasks.Go(l.listen) })
+		l.once.Do(func() { l.startListening(ctx) })
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"sync"
 	"time"
 
 	"mcphub/wire"
@@ -140,14 +141,35 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
+// openWait is how long the first call of a session waits for the GET stream: some servers send their questions
+// there, and lose them while there is none.
+const openWait = 300 * time.Millisecond
+
+// startListening opens the GET stream and waits until the server has answered to that, or took too long.
+func (l *httpLink) startListening(ctx context.Context) {
+	answered := make(chan struct{})
+	if !l.conn.tasks.Go(func() { l.listen(sync.OnceFunc(func() { close(answered) })) }) {
+		return
+	}
+	timer := time.NewTimer(openWait)
+	defer timer.Stop()
+	select {
+	case <-answered:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
 // listen holds the session's GET stream, on which a server sends what belongs to no call. It is a
-// convenience: a server without one loses nothing but those messages.
-func (l *httpLink) listen() {
+// convenience: a server without one loses nothing but those messages. answered is called once the server
+// has said whether there is one.
+func (l *httpLink) listen(answered func()) {
+	defer answered()
 	r := reading{wait: resumeWait}
 	for idle := 0; ; idle++ {
 		opened := time.Now()
 		r.news = false
-		if !l.getStream(&r) {
+		if !l.getStream(&r, answered) {
 			return
 		}
 		if r.news || time.Since(opened) > longLived {
@@ -160,8 +182,9 @@ func (l *httpLink) listen() {
 }
 
 // getStream reads one GET stream to its end and says whether another one is worth a try.
-func (l *httpLink) getStream(r *reading) bool {
+func (l *httpLink) getStream(r *reading, answered func()) bool {
 	resp, err := l.stream(l.conn.ctx, r.lastID)
+	answered()
 	if err != nil {
 		return true
 	}
