@@ -81,5 +81,8 @@ func (h merged) readQuietly(ctx context.Context, r *Request, uri string) Answer 
 	if err != nil {
 		return failure(err)
 	}
+	if asksInput(answer.Result) {
+		return failed(&wire.Error{Code: wire.CodeInternal, Message: uri + " is read with questions: use resources/read"})
+	}
 	return Answer{Result: h.catalog.Load().republish(at.server, answer.Result), Error: answer.Error}
 }
