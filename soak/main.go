@@ -110,16 +110,14 @@ func (w *world) burden(ctx context.Context, v *watch, length time.Duration, clie
 	return err
 }
 
-// fullRest is longer than the hub keeps connections that nobody uses. A short run rests for less and sees those twice.
+// fullRest is longer than the hub keeps connections that nobody uses. A short run rests for less after the warm-up. At
+// the end the hub has that long, beyond its rest, to be as flat as before.
 const fullRest = 100 * time.Second
-
-// longRest is how much longer the hub may take to be as flat as before.
-const longRest = time.Minute
 
 // rest leaves the hub alone and measures it.
 func (w *world) rest(ctx context.Context, length time.Duration, before *measure) (measure, error) {
 	pause(ctx, length)
-	deadline := time.Now().Add(longRest)
+	deadline := time.Now().Add(fullRest)
 	for {
 		if ctx.Err() != nil {
 			return measure{}, errors.New("interrupted")
