@@ -33,6 +33,7 @@ type Client struct {
 
 	pending []string // resources that it was subscribed to in the hub's last process, until it is again
 	conns   map[*upstream.Server]*ownConn
+	left    bool // a request that is still under way opens no connection any more
 }
 
 // Request is one request of a client.
@@ -106,7 +107,7 @@ func (h *Hub) Leave(c *Client) {
 	logs{h}.lowerLevel()
 	c.mu.Lock()
 	conns := c.conns
-	c.conns = nil
+	c.conns, c.left = nil, true
 	c.mu.Unlock()
 	for _, own := range conns {
 		own.close()

@@ -122,7 +122,10 @@ func (h *Hub) Unattributed() int64 { return h.orphans.Load() }
 func (h apartness) connOf(c *Client, s *upstream.Server) *ownConn {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.conns == nil {
+	switch {
+	case c.left:
+		return &ownConn{server: s, closed: true}
+	case c.conns == nil:
 		c.conns = map[*upstream.Server]*ownConn{}
 	}
 	own := c.conns[s]
