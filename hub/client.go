@@ -33,7 +33,6 @@ type Client struct {
 
 	pending []string // resources that it was subscribed to in the hub's last process, until it is again
 	conns   map[*upstream.Server]*ownConn
-	left    bool // a request that is still under way opens no connection any more
 }
 
 // Request is one request of a client.
