@@ -3,6 +3,8 @@ package hub
 import (
 	"context"
 	"slices"
+	"sync"
+	"time"
 
 	"mcphub/upstream"
 	"mcphub/wire"
@@ -23,13 +25,24 @@ func (h logs) setLevel(ctx context.Context, r *Request) Answer {
 	r.Client.mu.Lock()
 	r.Client.level = level
 	r.Client.mu.Unlock()
-	h.lowerLevel()
+	timer := time.NewTimer(levelWait)
+	defer timer.Stop()
+	select {
+	case <-h.lowerLevel():
+	case <-timer.C:
+	case <-ctx.Done():
+	}
 	return Answer{Result: []byte("{}")}
 }
 
-// lowerLevel tells the servers the lowest level that any session wants, in the background: one that is
-// slow to answer concerns nobody.
-func (h logs) lowerLevel() {
+// levelWait is how long logging/setLevel waits for the servers to know, so that the next call is logged as
+// wanted. One that is slower hears of it later.
+const levelWait = 500 * time.Millisecond
+
+// lowerLevel tells the servers in the background the lowest level that any session wants. What it returns is
+// closed when all of them have been told.
+func (h logs) lowerLevel() <-chan struct{} {
+	told := make(chan struct{})
 	lowest := ""
 	h.mu.Lock()
 	for c := range h.clients {
@@ -41,15 +54,22 @@ func (h logs) lowerLevel() {
 	}
 	h.mu.Unlock()
 	if old := h.level.Swap(&lowest); lowest == "" || old != nil && *old == lowest {
-		return
+		close(told)
+		return told
 	}
+	var telling sync.WaitGroup
 	for _, s := range h.servers {
-		h.tasks.Go(func() {
+		telling.Go(func() {
 			ctx, cancel := context.WithTimeout(context.Background(), s.Config().RequestTimeout)
 			defer cancel()
 			s.Wishes().SetLevel(ctx, lowest)
 		})
 	}
+	h.tasks.Go(func() {
+		telling.Wait()
+		close(told)
+	})
+	return told
 }
 
 // logLevel is what the session asked for by logging/setLevel, "" before.

@@ -300,7 +300,7 @@ func (c *Conn) owner(m wire.Message) *exchange {
 // no sink, and a subscription is told of by its id. c.mu is held.
 func (c *Conn) clientCalls() (one *exchange, n int) {
 	for _, x := range c.calls {
-		if x.call.Sink != nil && x.call.Method != wire.Listen {
+		if x.call.Sink != nil && x.call.Method != wire.Listen && !x.hasAnswer() {
 			one = x
 			n++
 		}

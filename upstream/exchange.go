@@ -61,6 +61,13 @@ func (x *exchange) deliver(m wire.Message) bool {
 	return true
 }
 
+// hasAnswer says whether the answer has come, though its caller may not have taken it yet.
+func (x *exchange) hasAnswer() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.answered
+}
+
 // fail ends the wait for an answer that cannot come.
 func (x *exchange) fail(why *Error) {
 	x.mu.Lock()
