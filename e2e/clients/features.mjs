@@ -28,9 +28,10 @@ client.setRequestHandler(types.ElicitRequestSchema, (request) => {
 });
 client.setRequestHandler(types.ListRootsRequestSchema, () => ({ roots }));
 
+// A notification counts once: a stream that is resumed replays some, and updates come every few seconds.
 let wake = () => {};
 const note = (list, value) => {
-  list.push(value);
+  if (!list.some((known) => JSON.stringify(known) === JSON.stringify(value))) list.push(value);
   wake();
 };
 client.setNotificationHandler(types.LoggingMessageNotificationSchema, ({ params }) => note(report.logs, params));
