@@ -299,7 +299,7 @@ func (x *exchange) prepare() {
 	x.rawID = strconv.AppendInt(x.digits[:0], x.id, 10)
 	params := x.call.Params
 	meta := wire.Get(params, "_meta")
-	edits := x.metaEdits(meta)
+	edits := metaEdits(x, meta)
 	if x.token = wire.Get(meta, "progressToken"); x.token != nil {
 		edits = append(edits, wire.Edit{Key: "progressToken", Value: x.rawID})
 	}
@@ -314,7 +314,7 @@ var modernKeys = []string{wire.MetaVersion, wire.MetaClientInfo, wire.MetaCapabi
 
 // metaEdits changes _meta from the client's era to the connection's: a session server must not see the
 // keys of the stateless era, and a stateless server needs them on every request.
-func (x *exchange) metaEdits(meta []byte) []wire.Edit {
+func metaEdits(x *exchange, meta []byte) []wire.Edit {
 	if x.conn.Modern() {
 		if x.call.AsIs && meta != nil {
 			return nil
