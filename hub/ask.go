@@ -140,9 +140,9 @@ func (s *callSink) put(conn *upstream.Conn, m wire.Message) (carry func()) {
 		delete(s.open, key)
 		s.mu.Unlock()
 		switch {
-		case errors.Is(err, errTakenBack):
-		case err != nil:
+		case errors.Is(err, context.DeadlineExceeded):
 			decline(conn, m)
+		case err != nil: // taken back, or the whole call was cancelled, of which the server is told
 		case answer.Error != nil:
 			conn.Reply(wire.AppendError(nil, m.ID, answer.Error))
 		default:
