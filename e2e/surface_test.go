@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 the hub serves what the newest protocol version deprecates, so it is tested
+
 package e2e
 
 import (
