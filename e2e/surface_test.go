@@ -26,7 +26,9 @@ const (
 // both clients share, one after the other.
 func TestSurface(t *testing.T) {
 	url := lab.StartEverything(t, "streamableHttp") + "/mcp"
-	hub := lab.StartHub(t, Servers{"everything": HTTP(url)})
+	entry := HTTP(url)
+	entry["startupTimeoutMs"] = Patience.Milliseconds() // a first list without a slow server is another test's subject
+	hub := lab.StartHub(t, Servers{"everything": entry})
 	var asked atomic.Int64
 	for _, version := range []string{"2025-11-25", "2026-07-28"} {
 		t.Run(version, func(t *testing.T) {
