@@ -88,9 +88,11 @@ func (f *Front) Drain() {
 func (f *Front) Close() {
 	f.Drain()
 	f.sweeper.Wait()
+	var ending sync.WaitGroup
 	for _, s := range f.sessions.all() {
-		f.end(s)
+		ending.Go(func() { f.end(s) })
 	}
+	ending.Wait()
 }
 
 // target is the server that a request's path names, "" for the merged view; ok is false where there is no such server.

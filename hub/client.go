@@ -108,11 +108,12 @@ func (h *Hub) Leave(c *Client) {
 	conns := c.conns
 	c.conns, c.left = nil, true
 	c.mu.Unlock()
+	// A program may take seconds to end; nobody waits for that but Close.
 	for _, own := range conns {
-		own.close()
+		h.tasks.Go(own.close)
 	}
 	if c.own != nil {
-		c.own.close()
+		h.tasks.Go(c.own.close)
 	}
 }
 
