@@ -154,7 +154,7 @@ func (w *world) stop(v *watch) {
 	w.hub.Process.Signal(syscall.SIGTERM) //nolint:errcheck // Wait says whether it had ended
 	kill := time.AfterFunc(endLimit, func() {
 		v.violated("the hub still ran %v after SIGTERM", endLimit)
-		w.hub.Process.Kill() //nolint:errcheck // it may have ended
+		w.hub.Process.Signal(syscall.SIGQUIT) //nolint:errcheck // it may have ended; else its goroutines are in the log
 	})
 	defer kill.Stop()
 	if err := w.hub.Wait(); err != nil {
