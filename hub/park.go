@@ -153,7 +153,11 @@ func (h parking) leaveQuestions(r *Request, p *parked) Answer {
 	})
 	var requests []wire.Edit
 	for _, q := range p.asked {
-		request := wire.Splice(nil, wire.Edit{Key: "method", Value: wire.Quote(q.m.Method)}, wire.Edit{Key: "params", Value: q.m.Params})
+		params := q.m.Params
+		if params == nil { // optional for roots/list, and missed by some clients
+			params = []byte("{}")
+		}
+		request := wire.Splice(nil, wire.Edit{Key: "method", Value: wire.Quote(q.m.Method)}, wire.Edit{Key: "params", Value: params})
 		requests = append(requests, wire.Edit{Key: q.key, Value: request})
 	}
 	token, _ := h.sealer.seal(r, state{Parked: p.id})
