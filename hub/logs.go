@@ -97,10 +97,8 @@ func (h logs) ownNotice(c *Client, s *upstream.Server, m wire.Message) {
 	r := &Request{Client: c}
 	switch {
 	case m.IsRequest():
-		// The connection has one client, so there is no doubt whom it asks.
-		c.mu.Lock()
-		own := c.conns[s]
-		c.mu.Unlock()
+		// The connection has one client, so there is no doubt whom it asks. That one may have left meanwhile.
+		own := apartness(h).connOf(c, s)
 		h.tasks.Go(func() {
 			ctx, cancel := context.WithTimeout(context.Background(), s.Config().RequestTimeout)
 			defer cancel()

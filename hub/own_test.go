@@ -26,3 +26,17 @@ func TestNoConnectionBehindTheSession(t *testing.T) {
 		t.Error("an ended session has a connection")
 	}
 }
+
+// A question may come from a connection whose client has just left: it falls, and nothing else does.
+func TestQuestionBehindTheSession(t *testing.T) {
+	h := settled(t, nil, "up", stdio("well"))
+	c := &Client{Version: wire.V20251125, Params: []byte(`{"protocolVersion":"2025-11-25","capabilities":{}}`)}
+	h.Join(c)
+	h.Leave(c)
+	m, err := wire.Scan([]byte(`{"jsonrpc":"2.0","id":1,"method":"roots/list"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	logs{h}.ownNotice(c, h.Servers()[0], m)
+	h.tasks.Wait()
+}
