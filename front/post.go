@@ -152,8 +152,11 @@ func (f web) answerPost(w http.ResponseWriter, r *http.Request, s *session, m wi
 		req.Out = nil
 	}
 	answer := f.serve(ctx, req)
-	if m.Method == wire.Initialize && answer.Error == nil {
+	switch opens := m.Method == wire.Initialize; {
+	case opens && answer.Error == nil && ctx.Err() == nil:
 		f.opened(w, s, answer)
+	case opens: // refused, or the client has gone and will never use it
+		f.hub.Leave(s.client)
 	}
 	if changesSession(m.Method) {
 		f.keep(s)

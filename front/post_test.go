@@ -1,7 +1,9 @@
 package front
 
 import (
+	"context"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -190,5 +192,21 @@ func TestPagesWhenAskedFor(t *testing.T) {
 	}
 	if all == 0 || paged != all {
 		t.Errorf("%d tools in one page, %d in pages", all, paged)
+	}
+}
+
+// A client that has gone while its session was opened will never use it.
+func TestClientGoneWhileInitializing(t *testing.T) {
+	r := newRig(t, map[string]entry{"up": stdio("well")}, Options{})
+	before := len(r.front.sessions.all())
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	req := httptest.NewRequestWithContext(gone, http.MethodPost, "/mcp", strings.NewReader(
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}`))
+	req.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	web{r.front}.streamable(w, req)
+	if id := w.Header().Get("Mcp-Session-Id"); id != "" || len(r.front.sessions.all()) != before {
+		t.Errorf("session %q was opened; %d are open, %d were before", id, len(r.front.sessions.all()), before)
 	}
 }
