@@ -55,7 +55,7 @@ func (f web) hold(w http.ResponseWriter, r *http.Request, s *session) {
 		}
 		s.mu.Unlock()
 	}()
-	events := f.startEvents(w, http.StatusOK)
+	events := f.startEvents(w)
 	if events.Comment("ok") == nil {
 		f.pump(r, s, events, over)
 	}
@@ -63,16 +63,28 @@ func (f web) hold(w http.ResponseWriter, r *http.Request, s *session) {
 
 // pump sends what comes into the session's outbox until the stream is over.
 func (f web) pump(r *http.Request, s *session, events *wire.EventWriter, over <-chan struct{}) {
+	f.follow(r, s, events, over, func() (<-chan struct{}, bool) {
+		for _, msg := range s.out.take() {
+			if events.Event("", "message", msg) != nil {
+				return nil, false
+			}
+		}
+		return s.out.wake, true
+	})
+}
+
+// follow keeps a stream open. It calls send at once, and again whenever the channel that send returned says that
+// there is more, until send has had enough or the stream is over.
+func (f web) follow(r *http.Request, s *session, events *wire.EventWriter, over <-chan struct{}, send func() (more <-chan struct{}, on bool)) {
 	beat := time.NewTicker(f.opt.Heartbeat)
 	defer beat.Stop()
 	for {
-		for _, msg := range s.out.take() {
-			if events.Event("", "message", msg) != nil {
-				return
-			}
+		more, on := send()
+		if !on {
+			return
 		}
 		select {
-		case <-s.out.wake:
+		case <-more:
 		case <-beat.C:
 			if events.Comment("beat") != nil {
 				return
@@ -91,37 +103,20 @@ func (f web) pump(r *http.Request, s *session, events *wire.EventWriter, over <-
 
 // replay sends what the client has missed of a request's stream, and the rest as it comes.
 func (f web) replay(w http.ResponseWriter, r *http.Request, s *session, st *stream, have int) {
-	events := f.startEvents(w, http.StatusOK)
+	events := f.startEvents(w)
 	if events.Comment("ok") != nil {
 		return
 	}
-	beat := time.NewTicker(f.opt.Heartbeat)
-	defer beat.Stop()
-	for {
+	f.follow(r, s, events, nil, func() (<-chan struct{}, bool) {
 		msgs, done, grown := st.after(have)
 		for _, msg := range msgs {
 			have++
 			if msg != nil && events.Event(st.eventID(have), "message", msg) != nil {
-				return
+				return nil, false
 			}
 		}
-		if done {
-			return
-		}
-		select {
-		case <-grown:
-		case <-beat.C:
-			if events.Comment("beat") != nil {
-				return
-			}
-		case <-s.ended:
-			return
-		case <-f.stopping:
-			return
-		case <-r.Context().Done():
-			return
-		}
-	}
+		return grown, !done
+	})
 }
 
 // delete ends a session at its client's wish.

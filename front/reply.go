@@ -55,7 +55,7 @@ func (p *reply) open() {
 	if p.events != nil {
 		return
 	}
-	p.events = p.f.startEvents(p.w, http.StatusOK)
+	p.events = p.f.startEvents(p.w)
 	p.beat = time.AfterFunc(p.f.opt.Heartbeat, p.heartbeat)
 }
 
@@ -138,12 +138,12 @@ func (p *reply) status(answer hub.Answer) int {
 }
 
 // startEvents begins an event stream.
-func (f *Front) startEvents(w http.ResponseWriter, status int) *wire.EventWriter {
+func (f *Front) startEvents(w http.ResponseWriter) *wire.EventWriter {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-cache, no-transform")
 	h.Set("X-Accel-Buffering", "no")
-	w.WriteHeader(status)
+	w.WriteHeader(http.StatusOK)
 	rc := http.NewResponseController(w)
 	return &wire.EventWriter{W: w, Flush: rc.Flush, SetDeadline: rc.SetWriteDeadline, Timeout: f.opt.WriteWait}
 }

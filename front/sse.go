@@ -27,7 +27,7 @@ func (f web) openSSE(w http.ResponseWriter, r *http.Request) {
 		d.tasks.Wait()
 	}()
 	defer d.s.use()()
-	events := f.startEvents(w, http.StatusOK)
+	events := f.startEvents(w)
 	endpoint := strings.TrimSuffix(r.URL.Path, "/sse") + "/messages?sessionId=" + d.s.id
 	if events.Event("", "endpoint", []byte(endpoint)) == nil {
 		f.pump(r, d.s, events, nil)
@@ -99,22 +99,20 @@ func (f *Front) Stdio(ctx context.Context, in *wire.LineReader, write func([]byt
 
 // pump writes the outbox as lines until ctx has ended and the outbox is empty.
 func (d *duplex) pump(ctx context.Context, cancel func(), write func([]byte) error) {
-	for {
+	for ended := false; ; {
 		for _, msg := range d.s.out.take() {
 			if write(append(wire.OneLine(msg), '\n')) != nil {
 				cancel() // the client reads no more
 				return
 			}
 		}
+		if ended {
+			return
+		}
 		select {
 		case <-d.s.out.wake:
 		case <-ctx.Done():
-			if last := d.s.out.take(); len(last) > 0 {
-				for _, msg := range last {
-					_ = write(append(wire.OneLine(msg), '\n'))
-				}
-			}
-			return
+			ended = true
 		}
 	}
 }
