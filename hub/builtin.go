@@ -71,16 +71,13 @@ func readByTool(h merged, ctx context.Context, r *Request, args []byte) Answer {
 
 // readQuietly reads a resource for the hub itself, which answers no questions.
 func (h merged) readQuietly(ctx context.Context, r *Request, uri string) Answer {
-	at, ok := h.locate(uri)
+	at, ok := h.locateLate(ctx, uri)
 	if !ok {
 		return notFound(uri, r.modern())
 	}
-	answer, err := at.server.Call(ctx, &upstream.Call{
+	answer := bridge(h).send(ctx, r, at.server, &upstream.Call{
 		Method: wire.ResourcesRead, Params: wire.Splice(nil, wire.Edit{Key: "uri", Value: wire.Quote(at.own)}),
 	})
-	if err != nil {
-		return failure(err)
-	}
 	if asksInput(answer.Result) {
 		return failed(&wire.Error{Code: wire.CodeInternal, Message: uri + " is read with questions: use resources/read"})
 	}

@@ -60,6 +60,15 @@ func (h merged) awaitAll(ctx context.Context) {
 	}
 }
 
+// locateLate finds the owner of a URI, once the servers that could have it are known.
+func (h merged) locateLate(ctx context.Context, uri string) (route, bool) {
+	if at, ok := h.locate(uri); ok {
+		return at, true
+	}
+	h.awaitAll(ctx)
+	return h.locate(uri)
+}
+
 // callUnlisted passes a name that nobody lists to the one server that publishes its names as they are,
 // where there is just one: its list may be about to change. What its entry excludes stays excluded.
 func (h merged) callUnlisted(ctx context.Context, r *Request, name string) Answer {
@@ -126,11 +135,7 @@ func (h merged) getPrompt(ctx context.Context, r *Request) Answer {
 // readResource routes a resources/read by the URI.
 func (h merged) readResource(ctx context.Context, r *Request) Answer {
 	uri := wire.String(wire.Get(r.Msg.Params, "uri"))
-	at, ok := h.locate(uri)
-	if !ok {
-		h.awaitAll(ctx)
-		at, ok = h.locate(uri)
-	}
+	at, ok := h.locateLate(ctx, uri)
 	if !ok {
 		return notFound(uri, r.modern())
 	}
@@ -150,7 +155,7 @@ func (h merged) complete(ctx context.Context, r *Request) Answer {
 	case "ref/prompt":
 		name := wire.String(wire.Get(ref, "name"))
 		if name == inlineName {
-			return h.completeInline(ctx, r)
+			return h.completeInline(r)
 		}
 		if at, known = c.prompts[name]; known {
 			ref = wire.Splice(ref, wire.Edit{Key: "name", Value: wire.Quote(at.own)})

@@ -74,7 +74,7 @@ func contentText(result []byte) (text string, ok bool) {
 const completionsMost = 100
 
 // completeInline offers servers, then a server's resources, for the mention that the text ends in.
-func (h merged) completeInline(_ context.Context, r *Request) Answer {
+func (h merged) completeInline(r *Request) Answer {
 	text := wire.String(wire.Path(r.Msg.Params, "argument", "value"))
 	start := strings.LastIndex(text, "@mcp:")
 	var values [][]byte

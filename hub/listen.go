@@ -2,6 +2,7 @@ package hub
 
 import (
 	"context"
+	"sync"
 
 	"mcphub/wire"
 )
@@ -85,8 +86,13 @@ func (h subscriptions) grant(ctx context.Context, w *watcher, filter []byte) []b
 		}
 	}
 	var uris []byte
+	awaitAll := sync.OnceFunc(func() { merged(h).awaitAll(ctx) })
 	for raw := range wire.Elements(wire.Get(filter, "resourceSubscriptions")) {
 		at, ok := h.locateIn(w.server, wire.String(raw))
+		if !ok {
+			awaitAll()
+			at, ok = h.locateIn(w.server, wire.String(raw))
+		}
 		if !ok {
 			continue
 		}
