@@ -97,17 +97,19 @@ func (h *Hub) Join(c *Client) {
 	subscriptions{h}.restore(c)
 }
 
-// Leave forgets a session and closes the connections that were its own.
+// Leave forgets a session, ends its subscriptions and closes the connections that were its own.
 func (h *Hub) Leave(c *Client) {
 	h.mu.Lock()
 	delete(h.clients, c)
 	h.mu.Unlock()
-	subscriptions{h}.unsubscribeAll(c)
-	logs{h}.lowerLevel()
 	c.mu.Lock()
-	conns := c.conns
-	c.conns, c.left = nil, true
+	subs, conns := c.subs, c.conns
+	c.subs, c.conns, c.left = nil, nil, true
 	c.mu.Unlock()
+	for _, at := range subs {
+		h.tasks.Go(func() { subscriptions{h}.release(at) })
+	}
+	logs{h}.lowerLevel()
 	// A program may take seconds to end; nobody waits for that but Close.
 	for _, own := range conns {
 		h.tasks.Go(own.close)

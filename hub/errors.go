@@ -22,6 +22,14 @@ var hints = map[upstream.Kind]struct{ word, next string }{
 	upstream.Removed:     {"not_running", "the server is disabled or its entry has an error; see: mcphub check"},
 }
 
+// answerOf is what a client gets of a server's answer, or of the trouble there was in place of one.
+func answerOf(a upstream.Answer, err error) Answer {
+	if err != nil {
+		return failure(err)
+	}
+	return Answer(a)
+}
+
 // failure turns trouble with a server into the error that a client gets.
 func failure(err error) Answer {
 	var e *upstream.Error

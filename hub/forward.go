@@ -23,15 +23,17 @@ type bridge struct{ *Hub }
 //	                  client fetches the answers      passes through
 func (h bridge) forward(ctx context.Context, r *Request, s *upstream.Server, call *upstream.Call) Answer {
 	call.Capabilities, call.LogLevel = r.capabilities(), r.Client.logLevel()
-	if token := wire.Get(call.Params, "requestState"); token != nil && r.modern() {
-		st, err := h.sealer.open(r, wire.String(token))
-		if err != nil {
-			return failed(err)
+	if r.modern() {
+		if token := wire.Get(call.Params, "requestState"); token != nil {
+			st, err := h.sealer.open(r, wire.String(token))
+			if err != nil {
+				return failed(err)
+			}
+			if st.Parked != "" {
+				return parking(h).unpark(ctx, r, st)
+			}
+			call.Params = wire.Splice(call.Params, wire.Edit{Key: "requestState", Value: st.Upstream})
 		}
-		if st.Parked != "" {
-			return parking(h).unpark(ctx, r, st)
-		}
-		call.Params = wire.Splice(call.Params, wire.Edit{Key: "requestState", Value: st.Upstream})
 	}
 	conn, err := s.Connect(ctx)
 	if err != nil {
@@ -54,11 +56,7 @@ func (h bridge) forward(ctx context.Context, r *Request, s *upstream.Server, cal
 // send makes a call on the connection that this client uses with the server.
 func (h bridge) send(ctx context.Context, r *Request, s *upstream.Server, call *upstream.Call) Answer {
 	if !apartness(h).apart(s) {
-		answer, err := s.Call(ctx, call)
-		if err != nil {
-			return failure(err)
-		}
-		return Answer(answer)
+		return answerOf(s.Call(ctx, call))
 	}
 	c := r.Client
 	if c.Params == nil || s.Config().Session == config.SessionCall { // nobody will come back for the connection
@@ -73,11 +71,7 @@ func (h bridge) send(ctx context.Context, r *Request, s *upstream.Server, call *
 		call.Timeout = s.Config().RequestTimeout
 	}
 	call.Max = max(s.Config().MaxRequestTimeout, call.Timeout)
-	answer, err := conn.Call(ctx, call)
-	if err != nil {
-		return failure(err)
-	}
-	return Answer(answer)
+	return answerOf(conn.Call(ctx, call))
 }
 
 // asksInput says whether a result is the question of a stateless server (MCP 2026-07-28, Multi Round-Trip Requests).

@@ -144,7 +144,7 @@ func ownParams(c *Client) []byte {
 	}
 	info := wire.Get(c.Params, "clientInfo")
 	if info == nil {
-		info = []byte(`{"name":"mcphub","version":"1"}`)
+		info = upstream.ClientInfo
 	}
 	return wire.Splice(nil, wire.Edit{Key: "protocolVersion", Value: wire.Quote(wire.V20251125)},
 		wire.Edit{Key: "capabilities", Value: capabilities}, wire.Edit{Key: "clientInfo", Value: info})

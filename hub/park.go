@@ -160,7 +160,7 @@ func (h parking) leaveQuestions(r *Request, p *parked) Answer {
 		request := wire.Splice(nil, wire.Edit{Key: "method", Value: wire.Quote(q.m.Method)}, wire.Edit{Key: "params", Value: params})
 		requests = append(requests, wire.Edit{Key: q.key, Value: request})
 	}
-	token, _ := h.sealer.seal(r, state{Parked: p.id})
+	token := h.sealer.seal(r, state{Parked: p.id})
 	return Answer{Result: wire.Splice(nil,
 		wire.Edit{Key: "resultType", Value: []byte(`"input_required"`)},
 		wire.Edit{Key: "inputRequests", Value: wire.Splice(nil, requests...)},

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"bytes"
 	"context"
 	"strings"
 
@@ -57,10 +58,12 @@ func (b claims) addElicitation(id []byte, s *upstream.Server, c *Client) {
 
 // read notes the ids that an answer tells of.
 func (b claims) read(r *Request, s *upstream.Server, a Answer) {
-	if id := wire.Path(a.Result, "task", "taskId"); id != nil {
+	if bytes.Contains(a.Result, []byte(`"taskId"`)) { // most results are long and have none
+		id := wire.Path(a.Result, "task", "taskId")
+		if id == nil {
+			id = wire.Get(a.Result, "taskId")
+		}
 		b.add(id, s, r.Client)
-	} else {
-		b.add(wire.Get(a.Result, "taskId"), s, r.Client)
 	}
 	for e := range wire.Elements(wire.Path(a.Error, "data", "elicitations")) { // URLElicitationRequiredError
 		b.addElicitation(wire.Get(e, "elicitationId"), s, r.Client)

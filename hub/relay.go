@@ -39,10 +39,7 @@ func (h relayed) relayInitialize(ctx context.Context, r *Request, s *upstream.Se
 	if shared, sharedErr := s.Connect(ctx); sharedErr == nil && shared.Modern() {
 		return h.initializeFor(r, shared)
 	}
-	if err != nil {
-		return failure(err)
-	}
-	return Answer(answer)
+	return answerOf(answer, err)
 }
 
 // newOwn prepares the connection of a relayed session, which is opened with the client's own initialize.
@@ -77,13 +74,9 @@ func (h relayed) relayOwn(ctx context.Context, r *Request) Answer {
 		return failure(err)
 	}
 	cfg := r.Client.own.server.Config()
-	answer, err := conn.Call(ctx, &upstream.Call{
+	return answerOf(conn.Call(ctx, &upstream.Call{
 		Method: r.Msg.Method, Params: r.Msg.Params, Timeout: cfg.RequestTimeout, Max: cfg.MaxRequestTimeout, Sink: (*ownSink)(r),
-	})
-	if err != nil {
-		return failure(err)
-	}
-	return Answer(answer)
+	}))
 }
 
 // ownSink passes everything on: the connection is the client's own.
@@ -134,15 +127,12 @@ func (h relayed) relayShared(ctx context.Context, r *Request, s *upstream.Server
 	if !modern {
 		call.Headers = h.mirrorFor(s, r.Msg)
 	}
-	answer, err := s.Call(ctx, call)
-	if err != nil {
-		return failure(err)
-	}
+	answer := answerOf(s.Call(ctx, call))
 	if modern && conn.Modern() {
 		answer.Result = subscriptionTo(answer.Result, r.Msg.ID)
-		return Answer(answer)
+		return answer
 	}
-	return cacheable(h.fit(Answer(answer), modern, conn), r.Msg.Method, modern)
+	return cacheable(h.fit(answer, modern, conn), r.Msg.Method, modern)
 }
 
 // mayAsk says whether a server may answer a method with questions.

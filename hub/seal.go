@@ -64,15 +64,13 @@ func digestOf(r *Request) []byte {
 	return sum.Sum(nil)
 }
 
-// seal writes a state for the client to send back.
-func (s *sealer) seal(r *Request, st state) (token []byte, nonce string) {
+// seal writes a state for the client to send back, as a raw string.
+func (s *sealer) seal(r *Request, st state) []byte {
 	st.Call, st.Expires = digestOf(r), time.Now().Add(s.ttl).Unix()
 	plain, _ := json.Marshal(st) // a state always encodes
-	raw := make([]byte, s.aead.NonceSize())
-	_, _ = rand.Read(raw)
-	nonce = string(raw)
-	sealed := s.aead.Seal(raw, raw, plain, nil)
-	return wire.Quote(base64.RawURLEncoding.EncodeToString(sealed)), nonce
+	nonce := make([]byte, s.aead.NonceSize())
+	_, _ = rand.Read(nonce)
+	return wire.Quote(base64.RawURLEncoding.EncodeToString(s.aead.Seal(nonce, nonce, plain, nil)))
 }
 
 var errState = &wire.Error{Code: wire.CodeInvalidParams,
@@ -120,6 +118,6 @@ func (h bridge) sealInput(r *Request, answer Answer) Answer {
 	if own == nil {
 		return answer
 	}
-	token, _ := h.sealer.seal(r, state{Upstream: own})
+	token := h.sealer.seal(r, state{Upstream: own})
 	return Answer{Result: wire.Splice(answer.Result, wire.Edit{Key: "requestState", Value: token})}
 }

@@ -32,11 +32,7 @@ func (h subscriptions) subscribe(ctx context.Context, r *Request) Answer {
 }
 
 func (h subscriptions) subscribeTo(ctx context.Context, c *Client, uri string) Answer {
-	at, ok := h.locate(uri)
-	if !ok {
-		merged(h).awaitAll(ctx)
-		at, ok = h.locate(uri)
-	}
+	at, ok := merged(h).locateLate(ctx, uri)
 	if !ok {
 		return notFound(uri, false)
 	}
@@ -60,10 +56,7 @@ func (h subscriptions) subscribeTo(ctx context.Context, c *Client, uri string) A
 		delete(c.subs, uri)
 		c.mu.Unlock()
 	}
-	if err != nil {
-		return failure(err)
-	}
-	return Answer(answer)
+	return answerOf(answer, err)
 }
 
 func (h subscriptions) unsubscribe(ctx context.Context, r *Request) Answer {
@@ -76,22 +69,7 @@ func (h subscriptions) unsubscribe(ctx context.Context, r *Request) Answer {
 	if !known {
 		return Answer{Result: []byte("{}")}
 	}
-	answer, err := at.server.Wishes().Unsubscribe(ctx, at.own)
-	if err != nil {
-		return failure(err)
-	}
-	return Answer(answer)
-}
-
-// unsubscribeAll ends the subscriptions of a session that is over.
-func (h subscriptions) unsubscribeAll(c *Client) {
-	c.mu.Lock()
-	subs := c.subs
-	c.subs, c.left = nil, true
-	c.mu.Unlock()
-	for _, at := range subs {
-		h.tasks.Go(func() { h.release(at) })
-	}
+	return answerOf(at.server.Wishes().Unsubscribe(ctx, at.own))
 }
 
 // release takes one subscription back when nobody waits for that.

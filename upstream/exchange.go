@@ -325,7 +325,7 @@ func metaEdits(x *exchange, meta []byte) []wire.Edit {
 		}
 		edits := []wire.Edit{
 			{Key: wire.MetaVersion, Value: wire.Quote(x.conn.Version())},
-			{Key: wire.MetaClientInfo, Value: clientInfo},
+			{Key: wire.MetaClientInfo, Value: ClientInfo},
 			{Key: wire.MetaCapabilities, Value: capabilities},
 		}
 		if x.call.LogLevel != "" {

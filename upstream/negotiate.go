@@ -15,15 +15,15 @@ const (
 	lateTime = 200 * time.Millisecond
 )
 
-// clientInfo is how the hub names itself to servers.
-var clientInfo = []byte(`{"name":"mcphub","version":"1"}`)
+// ClientInfo is how the hub names itself to servers, raw. It is not to be changed.
+var ClientInfo = []byte(`{"name":"mcphub","version":"1"}`)
 
 // initializeParams opens a session that many clients share. It declares all that the hub can carry to
 // some client; where a call's own client cannot answer, the server gets a clean decline.
 var initializeParams = wire.Splice(nil,
 	wire.Edit{Key: "protocolVersion", Value: wire.Quote(wire.V20251125)},
 	wire.Edit{Key: "capabilities", Value: []byte(`{"roots":{},"sampling":{"tools":{}},"elicitation":{"form":{},"url":{}}}`)},
-	wire.Edit{Key: "clientInfo", Value: clientInfo})
+	wire.Edit{Key: "clientInfo", Value: ClientInfo})
 
 // era is what a server was found to speak, remembered so that it is asked once.
 type era int32
