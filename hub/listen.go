@@ -85,22 +85,13 @@ func (h subscriptions) grant(ctx context.Context, w *watcher, filter []byte) []b
 			granted = append(granted, wire.Edit{Key: kind.member, Value: []byte("true")})
 		}
 	}
+	wanted := wire.Get(filter, "resourceSubscriptions")
+	h.watchAll(ctx, w, wanted)
 	var uris []byte
-	awaitAll := sync.OnceFunc(func() { merged(h).awaitAll(ctx) })
-	for raw := range wire.Elements(wire.Get(filter, "resourceSubscriptions")) {
-		at, ok := h.locateIn(w.server, wire.String(raw))
-		if !ok {
-			awaitAll()
-			at, ok = h.locateIn(w.server, wire.String(raw))
+	for raw := range wire.Elements(wanted) {
+		if _, ok := w.subs[wire.String(raw)]; ok {
+			uris = append(append(uris, ','), raw...)
 		}
-		if !ok {
-			continue
-		}
-		if answer, err := at.server.Wishes().Subscribe(ctx, at.own); err != nil || answer.Error != nil {
-			continue
-		}
-		w.subs[wire.String(raw)] = at
-		uris = append(append(uris, ','), raw...)
 	}
 	if uris != nil {
 		uris[0] = '['
@@ -109,10 +100,38 @@ func (h subscriptions) grant(ctx context.Context, w *watcher, filter []byte) []b
 	return wire.Splice(nil, granted...)
 }
 
-// locateIn finds the owner of a URI in one view.
-func (h subscriptions) locateIn(server, uri string) (route, bool) {
-	if server != "" {
-		return route{h.byName[server], uri}, uri != ""
+// watchAll subscribes to resources side by side: servers may be starting.
+func (h subscriptions) watchAll(ctx context.Context, w *watcher, wanted []byte) {
+	var asking sync.WaitGroup
+	var mu sync.Mutex
+	seen := map[string]bool{}
+	for raw := range wire.Elements(wanted) {
+		uri := wire.String(raw)
+		if seen[uri] {
+			continue
+		}
+		seen[uri] = true
+		asking.Go(func() {
+			if at, ok := h.watch(ctx, w.server, uri); ok {
+				mu.Lock()
+				w.subs[uri] = at
+				mu.Unlock()
+			}
+		})
 	}
-	return h.locate(uri)
+	asking.Wait()
+}
+
+// watch subscribes to one resource of a view.
+func (h subscriptions) watch(ctx context.Context, view, uri string) (at route, ok bool) {
+	if view == "" {
+		at, ok = merged(h).locateLate(ctx, uri)
+	} else {
+		at, ok = route{h.byName[view], uri}, uri != ""
+	}
+	if !ok {
+		return at, false
+	}
+	answer, err := at.server.Wishes().Subscribe(ctx, at.own)
+	return at, err == nil && answer.Error == nil
 }

@@ -20,6 +20,8 @@ type handmade struct {
 	call func(w http.ResponseWriter, r *http.Request, m wire.Message)
 	// get serves GET; nil refuses.
 	get func(w http.ResponseWriter, r *http.Request)
+	// subscribe answers resources/subscribe and unsubscribe; nil refuses.
+	subscribe func(w http.ResponseWriter, m wire.Message)
 	// posted sees everything that is posted.
 	posted func(m wire.Message)
 
@@ -80,6 +82,8 @@ func (h *handmade) post(w http.ResponseWriter, r *http.Request, m wire.Message) 
 		h.call(w, r, m)
 	case m.Method == wire.ToolsCall:
 		answer(w, m, `{"content":[]}`)
+	case h.subscribe != nil && (m.Method == wire.ResourcesSubscribe || m.Method == wire.ResourceUnsubscribe):
+		h.subscribe(w, m)
 	default:
 		http.Error(w, "Bad Request", http.StatusBadRequest)
 	}

@@ -76,7 +76,7 @@ type Server struct {
 	ctx   context.Context
 	stop  context.CancelFunc
 	tasks tasks
-	wish  Wishes
+	wish  *Wishes
 
 	mu    sync.Mutex // guards extra
 	extra map[*Conn]struct{}
@@ -87,10 +87,9 @@ func NewServer(cfg *config.Server, opt *Options) *Server {
 	redact := newRedactor(cfg.Secrets)
 	s := &Server{
 		cfg: cfg, opt: opt, log: &ring{redact: redact}, first: make(chan struct{}), extra: map[*Conn]struct{}{},
-		wish:  Wishes{uris: map[string]int{}, news: make(chan struct{})},
 		wants: make(chan want), stale: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
-	s.wish.s = s
+	s.wish = newWishes(s)
 	s.settle = sync.OnceFunc(func() { close(s.first) })
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.dial = &dialer{cfg: cfg, opt: opt, log: s.log, redact: redact, tasks: &s.tasks}
@@ -121,7 +120,7 @@ func (s *Server) Config() *config.Server { return s.cfg }
 func (s *Server) Status() Status { return *s.status.Load() }
 
 // Wishes takes what clients want of the server beyond calls.
-func (s *Server) Wishes() *Wishes { return &s.wish }
+func (s *Server) Wishes() *Wishes { return s.wish }
 
 // Offer is what the server offers, nil before it was first read.
 func (s *Server) Offer() *Offer { return s.offer.Load() }

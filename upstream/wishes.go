@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"time"
 
 	"mcphub/wire"
 )
@@ -13,67 +12,128 @@ import (
 type Wishes struct {
 	s *Server
 
-	mu    sync.Mutex     // guards the rest
-	uris  map[string]int // subscribed resources, with the number of their subscribers
-	level string         // lowest level of log messages that somebody wants; "" for no wish
-	news  chan struct{}  // closed and replaced when the resources change
+	mu    sync.Mutex // guards the rest
+	uris  map[string]*wish
+	level string        // lowest level of log messages that somebody wants; "" for no wish
+	news  chan struct{} // closed and replaced when other resources are wanted
+	acked []string      // what a stateless server has last been asked to tell of, and has acknowledged
+	heard chan struct{} // closed and replaced when it acknowledges
 }
 
-// Subscribe has the server tell of changes of a resource. Every success must be met by one Unsubscribe.
+// wish is a resource whose changes somebody wants to hear of, or whose subscription is being ended.
+type wish struct {
+	subscribers int
+	told        bool          // the server knows of it
+	busy        chan struct{} // closed when whoever is telling the server has done so; nil: nobody is
+}
+
+func newWishes(s *Server) *Wishes {
+	return &Wishes{s: s, uris: map[string]*wish{}, news: make(chan struct{}), heard: make(chan struct{})}
+}
+
+// Subscribe has the server tell of changes of a resource, and returns when it does. Every success must be met by one
+// Unsubscribe.
 func (w *Wishes) Subscribe(ctx context.Context, uri string) (Answer, error) {
-	if !w.add(uri, 1) {
-		return Answer{Result: []byte("{}")}, nil
-	}
-	answer, err := w.tellSubscription(ctx, wire.ResourcesSubscribe, uri)
+	w.count(uri, 1)
+	answer, err := w.settle(ctx, uri)
 	if err != nil || answer.Error != nil {
-		w.add(uri, -1)
+		w.count(uri, -1)
 	}
 	return answer, err
 }
 
 // Unsubscribe takes one Subscribe back.
 func (w *Wishes) Unsubscribe(ctx context.Context, uri string) (Answer, error) {
-	if !w.add(uri, -1) {
-		return Answer{Result: []byte("{}")}, nil
-	}
-	return w.tellSubscription(ctx, wire.ResourceUnsubscribe, uri)
+	w.count(uri, -1)
+	return w.settle(ctx, uri)
 }
 
-// tellSubscription tells a session server; a stateless one hears it by the next subscriptions/listen.
-func (w *Wishes) tellSubscription(ctx context.Context, method, uri string) (Answer, error) {
+// count counts subscribers in or out.
+func (w *Wishes) count(uri string, n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	it := w.uris[uri]
+	if it == nil {
+		it = &wish{}
+		w.uris[uri] = it
+	}
+	before := it.subscribers
+	it.subscribers = max(before+n, 0)
+	if before == 0 || it.subscribers == 0 {
+		close(w.news)
+		w.news = make(chan struct{})
+	}
+	w.drop(uri, it)
+}
+
+// drop forgets a wish that nobody has and of which the server does not know; mu is held.
+func (w *Wishes) drop(uri string, it *wish) {
+	if it.subscribers == 0 && !it.told && it.busy == nil {
+		delete(w.uris, uri)
+	}
+}
+
+// settle returns when the server knows whether somebody wants to hear of uri. It is told by one at a time, so that
+// what it hears last is what holds.
+func (w *Wishes) settle(ctx context.Context, uri string) (Answer, error) {
+	for {
+		w.mu.Lock()
+		it := w.uris[uri]
+		if it == nil || it.busy == nil && it.told == (it.subscribers > 0) {
+			w.mu.Unlock()
+			return Answer{Result: []byte("{}")}, nil
+		}
+		if busy := it.busy; busy != nil {
+			w.mu.Unlock()
+			select {
+			case <-busy:
+			case <-ctx.Done():
+				return Answer{}, w.s.dial.named(stopped(ctx))
+			}
+			continue
+		}
+		it.busy = make(chan struct{})
+		wanted := it.subscribers > 0
+		w.mu.Unlock()
+		answer, err := w.tell(ctx, uri, wanted)
+		w.mu.Lock()
+		// A server that could not be told of an end is not told again; what it says then is for nobody.
+		it.told = wanted && err == nil && answer.Error == nil
+		close(it.busy)
+		it.busy = nil
+		w.drop(uri, it)
+		w.mu.Unlock()
+		return answer, err
+	}
+}
+
+// tell tells a session server. A stateless one hears it by the next subscriptions/listen.
+func (w *Wishes) tell(ctx context.Context, uri string, wanted bool) (Answer, error) {
 	conn, err := w.s.Connect(ctx)
-	if err != nil || conn.Modern() {
-		return Answer{Result: []byte("{}")}, err
+	switch {
+	case err != nil:
+		return Answer{}, err
+	case conn.Modern():
+		if wanted {
+			w.awaitAck(ctx, conn, uri)
+		}
+		return Answer{Result: []byte("{}")}, nil
+	}
+	method := wire.ResourceUnsubscribe
+	if wanted {
+		method = wire.ResourcesSubscribe
 	}
 	return w.s.Call(ctx, &Call{Method: method, Params: wire.Splice(nil, wire.Edit{Key: "uri", Value: wire.Quote(uri)})})
 }
 
-// add counts a subscriber in or out and says whether that was the first or the last one.
-func (w *Wishes) add(uri string, n int) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	before := w.uris[uri]
-	if before+n < 0 {
-		return false
-	}
-	w.uris[uri] = before + n
-	if w.uris[uri] == 0 {
-		delete(w.uris, uri)
-	}
-	edge := before == 0 || before+n == 0
-	if edge {
-		close(w.news)
-		w.news = make(chan struct{})
-	}
-	return edge
-}
-
-// now returns the present wishes and what is closed when the resources change.
+// now returns the present wishes and what is closed when other resources are wanted.
 func (w *Wishes) now() (uris []string, level string, news <-chan struct{}) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for uri := range w.uris {
-		uris = append(uris, uri)
+	for uri, it := range w.uris {
+		if it.subscribers > 0 {
+			uris = append(uris, uri)
+		}
 	}
 	slices.Sort(uris)
 	return uris, w.level, w.news
@@ -81,9 +141,8 @@ func (w *Wishes) now() (uris []string, level string, news <-chan struct{}) {
 
 // any says whether somebody is subscribed to anything.
 func (w *Wishes) any() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return len(w.uris) > 0
+	uris, _, _ := w.now()
+	return len(uris) > 0
 }
 
 // SetLevel asks the server for log messages from that level on, now and after every reconnect. A server
@@ -117,82 +176,4 @@ func (w *Wishes) restore(conn *Conn) {
 		_, _ = conn.Call(w.s.ctx, &Call{Method: wire.ResourcesSubscribe, Timeout: w.s.cfg.RequestTimeout,
 			Params: wire.Splice(nil, wire.Edit{Key: "uri", Value: wire.Quote(uri)})})
 	}
-}
-
-// listen holds subscriptions/listen open for as long as the connection lives: anew after every change of
-// the wishes and, with growing pauses, after every end.
-func (w *Wishes) listen(conn *Conn) {
-	for failures := 0; conn.Err() == nil; {
-		uris, _, news := w.now()
-		filter := listenFilter(wire.Get(conn.Greeting, "capabilities"), uris)
-		if filter == nil { // there is nothing to listen to yet
-			select {
-			case <-news:
-			case <-conn.Done():
-			case <-w.s.ctx.Done():
-				return
-			}
-			continue
-		}
-		asked := time.Now()
-		answer, changed := w.listenOnce(conn, filter, news)
-		if changed {
-			failures = 0
-			continue
-		}
-		if failures++; time.Since(asked) > longLived {
-			failures = 1
-		}
-		if answer.Error != nil || !sleep(w.s.ctx, backoff(failures)) {
-			return
-		}
-		w.s.unclaimed(conn, wire.Message{Method: wire.ToolsChanged}) // one may have been missed
-	}
-}
-
-// listenOnce holds one subscription; changed says that it was given up for a change of the wishes.
-func (w *Wishes) listenOnce(conn *Conn, filter []byte, news <-chan struct{}) (answer Answer, changed bool) {
-	ctx, cancel := context.WithCancel(w.s.ctx)
-	defer cancel()
-	w.s.tasks.Go(func() {
-		select {
-		case <-news:
-			cancel()
-		case <-ctx.Done():
-		}
-	})
-	sink := notices(func(m wire.Message) { w.s.unclaimed(conn, m) })
-	answer, _ = conn.Call(ctx, &Call{Method: wire.Listen, Params: filter, Sink: sink})
-	select {
-	case <-news:
-		return answer, true
-	default:
-		return answer, w.s.ctx.Err() != nil
-	}
-}
-
-// listenFilter is the params of a subscription to all that the server tells of, nil for nothing.
-func listenFilter(capabilities []byte, uris []string) []byte {
-	var wanted []wire.Edit
-	for _, kind := range []struct{ capability, member string }{
-		{"tools", "toolsListChanged"}, {"prompts", "promptsListChanged"}, {"resources", "resourcesListChanged"},
-	} {
-		if string(wire.Path(capabilities, kind.capability, "listChanged")) == "true" {
-			wanted = append(wanted, wire.Edit{Key: kind.member, Value: []byte("true")})
-		}
-	}
-	if len(uris) > 0 {
-		list := []byte{'['}
-		for i, uri := range uris {
-			if i > 0 {
-				list = append(list, ',')
-			}
-			list = append(list, wire.Quote(uri)...)
-		}
-		wanted = append(wanted, wire.Edit{Key: "resourceSubscriptions", Value: append(list, ']')})
-	}
-	if wanted == nil {
-		return nil
-	}
-	return wire.Splice(nil, wire.Edit{Key: "notifications", Value: wire.Splice(nil, wanted...)})
 }

@@ -92,9 +92,9 @@ func serveListen(x *exchange) ([]byte, *rpcError) {
 		return nil, &rpcError{code: codeInvalidParams, text: "notifications: " + err.Error()}
 	}
 	e := x.eng
+	e.mu.Lock() // what happens from here on is told, and nothing before the acknowledgement
 	sub.send(notification("notifications/subscriptions/acknowledged",
 		fmt.Sprintf(`{%s,"notifications":%s}`, sub.meta(), x.msg.member("notifications"))))
-	e.mu.Lock()
 	e.subs = append(e.subs, sub)
 	e.mu.Unlock()
 	e.log.add(Event{Kind: EventStream, Method: methodListen})

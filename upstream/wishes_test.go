@@ -1,0 +1,65 @@
+package upstream_test
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"mcphub/upstream"
+	"mcphub/wire"
+)
+
+// TestSubscribersSideBySide has a server think about its first subscription while another client wants the same, and
+// refuse: the second client's is asked for by itself.
+func TestSubscribersSideBySide(t *testing.T) {
+	asked, decide := make(chan struct{}), make(chan struct{})
+	var first sync.Once
+	h := startHandmade(t, &handmade{subscribe: func(w http.ResponseWriter, m wire.Message) {
+		refuse := false
+		first.Do(func() {
+			refuse = true
+			close(asked)
+			<-decide
+		})
+		if refuse {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write(wire.AppendError(nil, m.ID, []byte(`{"code":-32603,"message":"not now"}`)))
+			return
+		}
+		answer(w, m, "{}")
+	}})
+	s := start(t, webAt(h.url))
+	mustCall(t, s, "echo", "") // a subscription from before the connection would be restored on it
+	subscribe := func() chan upstream.Answer {
+		got := make(chan upstream.Answer, 1)
+		go func() {
+			a, err := s.Wishes().Subscribe(t.Context(), "test://s")
+			if err != nil {
+				t.Error(err)
+			}
+			got <- a
+		}()
+		return got
+	}
+	one := subscribe()
+	<-asked
+	two := subscribe()
+	select {
+	case a := <-two:
+		t.Fatalf("somebody is subscribed before the server has said so: %s", a.Result)
+	case <-one:
+		t.Fatal("the server has not answered yet")
+	default:
+		close(decide)
+	}
+	if a := <-one; !strings.Contains(string(a.Error), "not now") {
+		t.Errorf("the first one got %s %s", a.Result, a.Error)
+	}
+	if a := <-two; a.Error != nil || h.seen("POST resources/subscribe") != 2 {
+		t.Errorf("the second one got %s after %d requests", a.Error, h.seen("POST resources/subscribe"))
+	}
+	if a, err := s.Wishes().Unsubscribe(t.Context(), "test://s"); err != nil || a.Error != nil || h.seen("POST resources/unsubscribe") != 1 {
+		t.Errorf("unsubscribing: %s %v after %d requests", a.Error, err, h.seen("POST resources/unsubscribe"))
+	}
+}
