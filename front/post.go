@@ -183,10 +183,17 @@ func changesSession(method string) bool {
 	return method == wire.SetLevel || method == wire.ResourcesSubscribe || method == wire.ResourceUnsubscribe
 }
 
-// keep writes a session's record. Where that fails, the session only ends with this process.
+// keep writes a session's record, unless the session has ended. Where that fails, it only ends with this process.
 func (f *Front) keep(s *session) {
 	if s.id == "" {
 		return
+	}
+	s.keeping.Lock()
+	defer s.keeping.Unlock()
+	select {
+	case <-s.ended:
+		return
+	default:
 	}
 	if err := f.store.save(s); err != nil {
 		f.opt.Log.Warn().Err(err).Msg("keeping a session's record; it will not outlive a restart")

@@ -28,6 +28,8 @@ type session struct {
 	duplex *postedTo // HTTP+SSE only
 	endOne sync.Once
 
+	keeping sync.Mutex // held while the session's record is written or removed
+
 	mu       sync.Mutex // guards the rest
 	inflight map[*pending]struct{}
 	takeover chan struct{} // closed when another GET stream takes over; nil without one
@@ -139,6 +141,13 @@ func (ss *sessions) addOnce(s *session) *session {
 	return s
 }
 
+// has says whether a session is open.
+func (ss *sessions) has(id string) bool {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	return ss.byID[id] != nil
+}
+
 // get finds a session of this view.
 func (ss *sessions) get(id, server string) *session {
 	ss.mu.Lock()
@@ -185,8 +194,10 @@ func (f *Front) lookup(id, server string) *session {
 	return s
 }
 
-// quit ends a session for good.
+// quit ends a session for good. A request of it that is under way writes no record after that.
 func (f *Front) quit(s *session) {
+	s.keeping.Lock()
+	defer s.keeping.Unlock()
 	f.store.remove(s.id)
 	f.end(s)
 }
@@ -218,7 +229,7 @@ func (f *Front) sweep() {
 					f.quit(s)
 				}
 			}
-			f.store.sweep(now)
+			f.store.sweep(now, f.sessions.has)
 		case <-f.stopping:
 			return
 		}

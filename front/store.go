@@ -4,12 +4,13 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"mcphub/hub"
 )
 
-// recordAge is how long the record of a session that nobody used is kept.
+// recordAge is how long the record of a session that nobody came back to after a restart is kept.
 const recordAge = 24 * time.Hour
 
 // store keeps what a session needs to go on in the hub's next process, a file for each. A client does not
@@ -71,11 +72,12 @@ func (st store) remove(id string) {
 	}
 }
 
-// sweep removes the records of sessions that nobody came back to.
-func (st store) sweep(now time.Time) {
+// sweep removes the records of sessions that nobody came back to. Those that are open may be as old as they like.
+func (st store) sweep(now time.Time, open func(id string) bool) {
 	entries, _ := os.ReadDir(st.dir) // without the folder there is nothing to do
 	for _, e := range entries {
-		if info, err := e.Info(); err == nil && now.Sub(info.ModTime()) > recordAge {
+		id, _, _ := strings.Cut(e.Name(), ".")
+		if info, err := e.Info(); err == nil && !open(id) && now.Sub(info.ModTime()) > recordAge {
 			_ = os.Remove(filepath.Join(st.dir, e.Name()))
 		}
 	}
