@@ -75,7 +75,7 @@ func soak(ctx context.Context, hub string, length time.Duration, clients int) er
 	}
 	fmt.Println("at rest at the end:       ", after)
 	if what := after.exceeds(before); what != "" {
-		v.violated("%s is not flat: %v, then %v", what, before, after)
+		v.violated("%s is not flat: %v, then %v; the children are %q", what, before, after, w.commands())
 	}
 	w.stop(v)
 	v.check()

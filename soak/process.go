@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -88,6 +89,16 @@ func childrenOf(pid int) map[int]string {
 		children[child], _ = os.Readlink(filepath.Join(folder, "exe"))
 	}
 	return children
+}
+
+// commands are the command lines of the hub's children.
+func (w *world) commands() (lines []string) {
+	for pid := range childrenOf(w.hub.Process.Pid) {
+		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)) // gone meanwhile: ""
+		lines = append(lines, strings.ReplaceAll(string(line), "\x00", " "))
+	}
+	slices.Sort(lines)
+	return lines
 }
 
 func alive(pid int) bool {
