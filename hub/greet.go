@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"context"
 	"strings"
 
 	"mcphub/upstream"
@@ -13,7 +14,7 @@ const (
 )
 
 // initialize opens a session with the merged view.
-func (h merged) initialize(r *Request) Answer {
+func (h merged) initialize(ctx context.Context, r *Request) Answer {
 	if wire.Modern(r.Client.Version) {
 		return unknownMethod(r.Msg.Method)
 	}
@@ -22,6 +23,7 @@ func (h merged) initialize(r *Request) Answer {
 		return failed(&wire.Error{Code: wire.CodeInvalidParams, Message: "initialize needs params.protocolVersion"})
 	}
 	version := sessionVersion(asked)
+	h.settle(ctx) // what the servers can do is said once
 	r.Client.Params = r.Msg.Params
 	out := append([]byte(`{"protocolVersion":"`+version+`","capabilities":`), capabilities(h.servers)...)
 	out = append(out, `,"serverInfo":`...)
@@ -40,7 +42,8 @@ func sessionVersion(asked string) string {
 }
 
 // discover describes the merged view to a stateless client.
-func (h merged) discover() Answer {
+func (h merged) discover(ctx context.Context) Answer {
+	h.settle(ctx)
 	out := []byte(`{"resultType":"complete","supportedVersions":["`)
 	out = append(out, strings.Join(wire.Versions, `","`)...)
 	out = append(append(out, `"],"capabilities":`...), capabilities(h.servers)...)
@@ -60,16 +63,24 @@ func capabilities(servers []*upstream.Server) []byte {
 		if offer == nil {
 			continue
 		}
-		for key, value := range wire.Members(wire.Get(offer.Capabilities(), "extensions")) {
-			if wire.Get(extensions, string(key)) == nil {
-				extensions = wire.Splice(extensions, wire.Edit{Key: string(key), Value: value})
-			}
-		}
-		if tasks == nil {
-			tasks = wire.Get(offer.Capabilities(), "tasks")
-		}
+		extensions = union(extensions, wire.Get(offer.Capabilities(), "extensions"))
+		tasks = union(tasks, wire.Get(offer.Capabilities(), "tasks"))
 	}
 	return wire.Splice(out, wire.Edit{Key: "tasks", Value: tasks}, wire.Edit{Key: "extensions", Value: extensions})
+}
+
+// union is an object with the members of both, objects in them joined likewise. What is not an object is the first's.
+func union(one, other []byte) []byte {
+	switch {
+	case one == nil:
+		return other
+	case !wire.IsObject(one) || !wire.IsObject(other):
+		return one
+	}
+	for key, value := range wire.Members(other) {
+		one = wire.Splice(one, wire.Edit{Key: string(key), Value: union(wire.Get(one, string(key)), value)})
+	}
+	return one
 }
 
 // face is the hub's version, by which it names itself.

@@ -16,7 +16,7 @@ func (h *Hub) Serve(ctx context.Context, r *Request) Answer {
 	}
 	switch r.Msg.Method {
 	case wire.Initialize:
-		return merged{h}.initialize(r)
+		return merged{h}.initialize(ctx, r)
 	case wire.Ping:
 		return Answer{Result: []byte("{}")}
 	case wire.SetLevel:
@@ -26,7 +26,7 @@ func (h *Hub) Serve(ctx context.Context, r *Request) Answer {
 	case wire.ResourceUnsubscribe:
 		return subscriptions{h}.unsubscribe(ctx, r)
 	case wire.Discover:
-		return merged{h}.discover()
+		return merged{h}.discover(ctx)
 	}
 	return merged{h}.serveBoth(ctx, r)
 }
@@ -38,7 +38,7 @@ type merged struct{ *Hub }
 func (h merged) serveModern(ctx context.Context, r *Request) Answer {
 	switch r.Msg.Method {
 	case wire.Discover:
-		return h.discover()
+		return h.discover(ctx)
 	case wire.Listen:
 		return subscriptions(h).listen(ctx, r)
 	case wire.Initialize, wire.Ping, wire.SetLevel, wire.ResourcesSubscribe, wire.ResourceUnsubscribe:

@@ -103,6 +103,25 @@ func TestInstructionsAreMergedAndBounded(t *testing.T) {
 	}
 }
 
+// TestCapabilitiesAreJoined greets clients of both eras at once after the start.
+func TestCapabilitiesAreJoined(t *testing.T) {
+	able := func(capabilities string) entry {
+		e := stdio(testmcp.Replies{"initialize": `{"protocolVersion":"2025-11-25","capabilities":` + capabilities + `,"serverInfo":{"name":"t","version":"1"}}`}.Name(t))
+		e["startupTimeoutMs"] = 20_000
+		return e
+	}
+	for method, params := range map[string]string{wire.Initialize: `{"protocolVersion":"2025-11-25","capabilities":{}}`, wire.Discover: `{}`} {
+		h := start(t, nil, "a", able(`{"tasks":{"list":{}},"extensions":{"x/y":{"a":1}}}`), "b", able(`{"tasks":{"list":{},"requests":{"tools":{"call":{}}}},"extensions":{"x/y":{"b":[2]},"z":{}}}`))
+		got := wire.Get(ask(t, h, "", method, params).Result, "capabilities")
+		if tasks := string(wire.Get(got, "tasks")); tasks != `{"list":{},"requests":{"tools":{"call":{}}}}` {
+			t.Errorf("%s: tasks are %s", method, tasks)
+		}
+		if extensions := string(wire.Get(got, "extensions")); extensions != `{"x/y":{"a":1,"b":[2]},"z":{}}` {
+			t.Errorf("%s: extensions are %s", method, extensions)
+		}
+	}
+}
+
 func TestHeadersMirrorArguments(t *testing.T) {
 	schema := []byte(`{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},"o":{"type":"object","properties":{"n":{"type":"integer","x-mcp-header":"N"}}}}}`)
 	found, err := bindings(schema)
