@@ -2,7 +2,11 @@ package front
 
 import (
 	"bytes"
+	"slices"
+	"strings"
 	"sync"
+
+	"mcphub/wire"
 )
 
 // outboxLimit is how many messages wait for a client that has no stream open.
@@ -15,11 +19,11 @@ type outbox struct {
 	wake  chan struct{} // holds one token when the queue has something new
 }
 
-// push adds a message that may be lost: over the limit the oldest goes, and one that waits already
+// push adds a message that may be lost: over the limit the oldest goes, and news of a change that waits already
 // need not wait twice.
 func (o *outbox) push(msg []byte) {
 	o.mu.Lock()
-	if n := len(o.queue); n == 0 || !bytes.Equal(o.queue[n-1], msg) {
+	if !isChange(msg) || !slices.ContainsFunc(o.queue, func(old []byte) bool { return bytes.Equal(old, msg) }) {
 		o.queue = append(o.queue, msg)
 	}
 	if len(o.queue) > outboxLimit {
@@ -27,6 +31,12 @@ func (o *outbox) push(msg []byte) {
 	}
 	o.mu.Unlock()
 	o.signal()
+}
+
+// isChange says whether a message only says that something has changed.
+func isChange(msg []byte) bool {
+	m, err := wire.Scan(msg)
+	return err == nil && (m.Method == wire.ResourceUpdated || strings.HasSuffix(m.Method, "/list_changed"))
 }
 
 // put adds a message that must not be lost: an answer.

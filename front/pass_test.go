@@ -55,7 +55,19 @@ func TestTasks(t *testing.T) {
 		}
 		bob = r.peer(wire.V20251125, `{}`, friendly)
 	}
-	for method, params := range map[string]string{"tasks/list": `{}`, "tasks/get": `{"taskId":"unknown"}`, "vendor/only": `{}`} {
+	later := newRig(t, map[string]entry{"one": stdio(taskServer(t, "task-1")), "two": {"url": testmcp.HTTP(t, taskServer(t, "task-2")).URL}}, Options{})
+	for _, version := range []string{wire.V20251125, wire.V20260728} { // tasks from before the hub's start
+		p := later.peer(version, `{}`, friendly)
+		for _, id := range []string{"task-1", "task-2"} {
+			if m := p.request("tasks/result", `{"taskId":"`+id+`"}`); !strings.Contains(string(m.Result), "done "+id) {
+				t.Errorf("tasks/result of an older task gave %s", m.Raw)
+			}
+		}
+		if m := p.request("tasks/get", `{"taskId":"unknown"}`); !strings.Contains(string(m.Error), "-32602") || !strings.Contains(string(m.Error), "no server knows the task unknown") {
+			t.Errorf("tasks/get of no task gave %s", m.Raw)
+		}
+	}
+	for method, params := range map[string]string{"tasks/list": `{}`, "vendor/only": `{}`} {
 		for _, version := range []string{wire.V20251125, wire.V20260728} {
 			m := r.peer(version, `{}`, friendly).request(method, params)
 			if code, text := wire.ErrorOf(m.Error); code != wire.CodeMethodNotFound || !strings.Contains(text, "/servers/<name>/mcp") {

@@ -121,7 +121,7 @@ func (s *callSink) put(conn *upstream.Conn, m wire.Message) (carry func()) {
 		return nil
 	}
 	s.h.claims.addElicitation(wire.Get(m.Params, "elicitationId"), s.s, s.r.Client)
-	q, err := s.r.Client.ask(s.r.Out, m.Method, m.Params)
+	q, err := s.r.Client.ask(s.r.Out, m.Method, m.Params, conn)
 	if err != nil {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"strconv"
@@ -25,11 +26,11 @@ type Client struct {
 	own    *ownConn // relayed sessions only
 	lastID atomic.Int64
 
-	mu    sync.Mutex // guards the rest
-	level string     // of log messages, "" before logging/setLevel
-	asked map[string]chan wire.Message
-	subs  map[string]route // subscribed resources by published URI
-	left  bool             // the session is over
+	mu    sync.Mutex           // guards the rest
+	level string               // of log messages, "" before logging/setLevel
+	asked map[string]*question // open ones by id
+	subs  map[string]route     // subscribed resources by published URI
+	left  bool                 // the session is over
 
 	pending []string // resources that it was subscribed to in the hub's last process, until it is again
 	conns   map[*upstream.Server]*ownConn
@@ -127,17 +128,22 @@ type question struct {
 	c      *Client
 	id     string
 	answer chan wire.Message
+	token  []byte         // by which the client may tell of its progress, raw; nil: nobody wants to know
+	from   *upstream.Conn // which does
 }
 
-// ask sends a server's request to the client, on out where that is given.
-func (c *Client) ask(out Outlet, method string, params []byte) (*question, error) {
-	q := &question{c, "mcphub-" + strconv.FormatInt(c.lastID.Add(1), 10), make(chan wire.Message, 1)}
+// ask sends a server's request to the client, on out where that is given. from gets the client's progress; nil: nobody.
+func (c *Client) ask(out Outlet, method string, params []byte, from *upstream.Conn) (*question, error) {
+	q := &question{
+		c: c, id: "mcphub-" + strconv.FormatInt(c.lastID.Add(1), 10), answer: make(chan wire.Message, 1),
+		token: wire.Path(params, "_meta", "progressToken"), from: from,
+	}
 	msg := wire.AppendRequest(nil, wire.Quote(q.id), method, params)
 	c.mu.Lock()
 	if c.asked == nil {
-		c.asked = map[string]chan wire.Message{}
+		c.asked = map[string]*question{}
 	}
-	c.asked[q.id] = q.answer
+	c.asked[q.id] = q
 	c.mu.Unlock()
 	switch {
 	case out != nil:
@@ -175,7 +181,7 @@ func (c *Client) answered(m wire.Message) bool {
 	delete(c.asked, wire.String(m.ID))
 	c.mu.Unlock()
 	if waiting != nil {
-		waiting <- m
+		waiting.answer <- m
 	}
 	return waiting != nil
 }
@@ -193,9 +199,36 @@ func (h *Hub) Notify(ctx context.Context, c *Client, m wire.Message) {
 		c.own.notify(ctx, m)
 		return
 	}
-	if m.Method != wire.RootsChanged {
-		return
+	switch m.Method {
+	case wire.Initialized:
+	case wire.Progress:
+		c.progress(m)
+	case wire.RootsChanged:
+		c.tellOwn(ctx, m)
+	default:
+		merged{h}.passNotice(c, m)
 	}
+}
+
+// progress tells a server how far the client is with a question of it. Where servers have used the same token at the
+// same time, there is no telling whose it is.
+func (c *Client) progress(m wire.Message) {
+	token := wire.Get(m.Params, "progressToken")
+	var from []*upstream.Conn
+	c.mu.Lock()
+	for _, q := range c.asked {
+		if q.token != nil && bytes.Equal(q.token, token) && q.from != nil {
+			from = append(from, q.from)
+		}
+	}
+	c.mu.Unlock()
+	if len(from) == 1 {
+		from[0].Reply(m.Raw)
+	}
+}
+
+// tellOwn passes a notification to the servers with which the client has connections of its own.
+func (c *Client) tellOwn(ctx context.Context, m wire.Message) {
 	c.mu.Lock()
 	conns := make([]*ownConn, 0, len(c.conns))
 	for _, own := range c.conns {

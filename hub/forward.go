@@ -140,7 +140,7 @@ func (h bridge) askOne(ctx context.Context, r *Request, m wire.Message) ([]byte,
 		}
 		return result, err
 	}
-	q, err := r.Client.ask(r.Out, m.Method, m.Params)
+	q, err := r.Client.ask(r.Out, m.Method, m.Params, nil)
 	if err != nil {
 		return declined(m)
 	}

@@ -92,6 +92,17 @@ func (r *Request) wantsLog(m wire.Message) bool {
 	return slices.Index(levels, wire.String(wire.Get(m.Params, "level"))) >= slices.Index(levels, level)
 }
 
+// background passes on what a server logs while it works for nobody, to the sessions that have asked for logs.
+func (h logs) background(m wire.Message) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for c := range h.clients {
+		if r := (&Request{Client: c}); c.Server == "" && c.Push != nil && c.logLevel() != "" && r.wantsLog(m) {
+			c.Push(m.Raw)
+		}
+	}
+}
+
 // ownNotice takes what belongs to no call on a connection that is one client's.
 func (h logs) ownNotice(c *Client, s *upstream.Server, m wire.Message) {
 	r := &Request{Client: c}

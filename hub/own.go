@@ -118,6 +118,14 @@ func (h apartness) orphan(s *upstream.Server, conn *upstream.Conn, m wire.Messag
 // Unattributed is how many questions of servers were declined because they could have been for several clients.
 func (h *Hub) Unattributed() int64 { return h.orphans.Load() }
 
+// connFor returns the connection on which a client speaks with a server outside of calls.
+func (h apartness) connFor(ctx context.Context, c *Client, s *upstream.Server) (*upstream.Conn, error) {
+	if h.apart(s) && c.Params != nil && s.Config().Session != config.SessionCall {
+		return h.connOf(c, s).get(ctx)
+	}
+	return s.Connect(ctx)
+}
+
 // connOf returns the connection that a client's session has with a server, making it where there is none.
 func (h apartness) connOf(c *Client, s *upstream.Server) *ownConn {
 	c.mu.Lock()

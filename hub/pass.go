@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"strings"
+	"sync"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
@@ -59,15 +60,19 @@ func (b claims) addElicitation(id []byte, s *upstream.Server, c *Client) {
 // read notes the ids that an answer tells of.
 func (b claims) read(r *Request, s *upstream.Server, a Answer) {
 	if bytes.Contains(a.Result, []byte(`"taskId"`)) { // most results are long and have none
-		id := wire.Path(a.Result, "task", "taskId")
-		if id == nil {
-			id = wire.Get(a.Result, "taskId")
-		}
-		b.add(id, s, r.Client)
+		b.add(taskOf(a.Result), s, r.Client)
 	}
 	for e := range wire.Elements(wire.Path(a.Error, "data", "elicitations")) { // URLElicitationRequiredError
 		b.addElicitation(wire.Get(e, "elicitationId"), s, r.Client)
 	}
+}
+
+// taskOf is the raw id of the task that a result begins or describes.
+func taskOf(result []byte) []byte {
+	if id := wire.Path(result, "task", "taskId"); id != nil {
+		return id
+	}
+	return wire.Get(result, "taskId")
 }
 
 // news passes a notification on to the client whose the id in it is, and to nobody else.
@@ -84,19 +89,52 @@ func (h subscriptions) news(s *upstream.Server, kind string, id []byte, m wire.M
 	}
 }
 
+// unknown passes on a notification that the hub does not know, where only one session can be meant.
+func (h subscriptions) unknown(m wire.Message) {
+	var only *Client
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for c := range h.clients {
+		if c.Server != "" || c.Push == nil {
+			continue
+		}
+		if only != nil {
+			return
+		}
+		only = c
+	}
+	if only != nil {
+		only.Push(m.Raw)
+	}
+}
+
+// passNotice carries a notification of an extension to the one server there is for it.
+func (h merged) passNotice(c *Client, m wire.Message) {
+	owners := h.owners(m.Method)
+	if len(owners) != 1 {
+		return
+	}
+	h.tasks.Go(func() { // it may have to be connected to
+		s := owners[0]
+		ctx, cancel := context.WithTimeout(context.Background(), s.Config().RequestTimeout)
+		defer cancel()
+		if conn, err := apartness(h).connFor(ctx, c, s); err == nil {
+			conn.Reply(m.Raw)
+		}
+	})
+}
+
 // pass carries a request of an extension to the one server that can own it. Which one that is, the hub
 // does not guess.
 func (h merged) pass(ctx context.Context, r *Request) Answer {
+	owners := h.owners(r.Msg.Method)
 	if id := wire.Get(r.Msg.Params, "taskId"); id != nil {
 		if t, ok := h.claims.Get(ofTask + wire.String(id)); ok && t.server != nil {
-			return bridge(h).forward(ctx, r, t.server, &upstream.Call{Method: r.Msg.Method, Params: r.Msg.Params})
-		}
-	}
-	family, _, _ := strings.Cut(r.Msg.Method, "/")
-	var owners []*upstream.Server
-	for _, s := range h.servers {
-		if offer := s.Offer(); offer != nil && (family != "tasks" || offer.Has("tasks") || offer.Has("extensions")) {
-			owners = append(owners, s)
+			owners = []*upstream.Server{t.server}
+		} else if !ok && len(owners) > 1 {
+			if owners = knowing(ctx, owners, id); owners == nil {
+				return invalid("no server knows the task " + wire.String(id))
+			}
 		}
 	}
 	switch len(owners) {
@@ -107,4 +145,40 @@ func (h merged) pass(ctx context.Context, r *Request) Answer {
 	}
 	return failed(&wire.Error{Code: wire.CodeMethodNotFound, Message: "method not found: " + r.Msg.Method +
 		" could be for several servers; send it to /servers/<name>/mcp of the one you mean"})
+}
+
+// knowing are those of the servers that know a task, which may be older than the hub's process.
+func knowing(ctx context.Context, servers []*upstream.Server, id []byte) (those []*upstream.Server) {
+	params := wire.Splice(nil, wire.Edit{Key: "taskId", Value: id})
+	known := make([]bool, len(servers))
+	var asking sync.WaitGroup
+	for i, s := range servers {
+		asking.Go(func() {
+			answer, err := s.Call(ctx, &upstream.Call{Method: wire.TasksGet, Params: params})
+			known[i] = err == nil && bytes.Equal(taskOf(answer.Result), id)
+		})
+	}
+	asking.Wait()
+	for i, s := range servers {
+		if known[i] {
+			those = append(those, s)
+		}
+	}
+	return those
+}
+
+// owners are the servers that may know an extension's method.
+func (h merged) owners(method string) (owners []*upstream.Server) {
+	family, _, _ := strings.Cut(strings.TrimPrefix(method, "notifications/"), "/")
+	for _, s := range h.servers {
+		if offer := s.Offer(); offer != nil && (family != "tasks" || hasTasks(offer)) {
+			owners = append(owners, s)
+		}
+	}
+	return owners
+}
+
+// hasTasks says whether a server has tasks, which 2025-11-25 has as a capability and 2026-07-28 as an extension.
+func hasTasks(offer *upstream.Offer) bool {
+	return offer.Has("tasks") || !wire.IsNull(wire.Path(offer.Capabilities(), "extensions", "io.modelcontextprotocol/tasks"))
 }

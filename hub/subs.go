@@ -13,7 +13,7 @@ import (
 type subscriptions struct{ *Hub }
 
 // notice takes what a server tells on the connection that all share and that belongs to no call.
-func (h subscriptions) notice(s *upstream.Server, m wire.Message) {
+func (h subscriptions) notice(s *upstream.Server, conn *upstream.Conn, m wire.Message) {
 	switch m.Method {
 	case wire.ToolsChanged, wire.PromptsChanged, wire.ResourcesChanged:
 		h.announce(s.Name(), m.Method)
@@ -23,6 +23,13 @@ func (h subscriptions) notice(s *upstream.Server, m wire.Message) {
 		h.news(s, ofTask, wire.Get(m.Params, "taskId"), m)
 	case wire.ElicitationComplete:
 		h.news(s, elicitationOf(s), wire.Get(m.Params, "elicitationId"), m)
+	case wire.LogMessage:
+		if conn.Serves() == 0 { // else it is about one of those calls, and there is no telling which
+			logs(h).background(m)
+		}
+	case wire.Progress, wire.Cancelled, wire.Acknowledged: // of something that is over
+	default:
+		h.unknown(m)
 	}
 }
 

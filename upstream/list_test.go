@@ -32,7 +32,7 @@ func TestB079(t *testing.T) {
 			s := startWith(t, cfg, &upstream.Options{
 				Log:      zerolog.Nop(),
 				OnChange: func(*upstream.Server) { changes.Add(1) },
-				OnNotice: func(_ *upstream.Server, m wire.Message) {
+				OnNotice: func(_ *upstream.Server, _ *upstream.Conn, m wire.Message) {
 					if m.Method == wire.ToolsChanged {
 						notices.Add(1)
 					}

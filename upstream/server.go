@@ -24,7 +24,7 @@ type Options struct {
 	// OnChange is told that a server's offer or state has changed. It must not block.
 	OnChange func(*Server)
 	// OnNotice is told of a notification on the shared connection that belongs to no call. It must not block.
-	OnNotice func(*Server, wire.Message)
+	OnNotice func(*Server, *Conn, wire.Message)
 	// OnAsk gets a request on the shared connection whose call cannot be made out, and says whether it
 	// will answer. It must not block.
 	OnAsk func(*Server, *Conn, wire.Message) bool
@@ -207,7 +207,7 @@ func (s *Server) unusable() *Error {
 // unclaimed takes the messages of a shared connection that belong to no call.
 func (s *Server) unclaimed(conn *Conn, m wire.Message) {
 	if s.opt.OnNotice != nil && m.IsNotification() {
-		s.opt.OnNotice(s, m)
+		s.opt.OnNotice(s, conn, m)
 	}
 	switch {
 	case m.Method == wire.ToolsChanged, m.Method == wire.PromptsChanged, m.Method == wire.ResourcesChanged:

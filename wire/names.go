@@ -50,6 +50,7 @@ const (
 	RootsList           = "roots/list"
 	RootsChanged        = "notifications/roots/list_changed"
 	TaskStatus          = "notifications/tasks/status"
+	TasksGet            = "tasks/get"
 	ElicitationComplete = "notifications/elicitation/complete"
 	CompletionComplete  = "completion/complete"
 	ResourceUnsubscribe = "resources/unsubscribe"

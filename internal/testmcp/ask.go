@@ -14,7 +14,11 @@ func runAsk(x *exchange, args json.RawMessage) []byte {
 	if message == "" {
 		message = "Who are you?"
 	}
-	params := `{"message":` + quote(message) + `,"requestedSchema":{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}}`
+	meta := ""
+	if token := string(member(args, "token")); token != "" { // by which the client may tell of its progress
+		meta = `"_meta":{"progressToken":` + token + `},`
+	}
+	params := `{` + meta + `"message":` + quote(message) + `,"requestedSchema":{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}}`
 	if text(member(args, "mode")) == "url" {
 		params = `{"mode":"url","message":` + quote(message) + `,"url":"https://example.test/form","elicitationId":"form-1"}`
 	}

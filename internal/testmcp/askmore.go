@@ -52,6 +52,10 @@ func runWithdraw(x *exchange, _ json.RawMessage) []byte {
 	return textResult("withdrawn")
 }
 
+// NotificationTell is a notification by which a client has a session server send one, of a method with params, while
+// it works for nobody.
+const NotificationTell = "notifications/testmcp/tell"
+
 // runTell sends a notification that belongs to no call.
 func runTell(x *exchange, args json.RawMessage) []byte {
 	if x.ses.push == nil {

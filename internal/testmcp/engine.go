@@ -208,6 +208,8 @@ func (e *engine) notified(ses *session, m message) {
 		ses.deliver(m)
 	case m.Method == methodCancelled:
 		ses.cancel(string(m.member("requestId")))
+	case m.Method == NotificationTell && ses.push != nil:
+		ses.push(notification(text(m.member("method")), string(m.member("params"))))
 	}
 }
 

@@ -34,7 +34,7 @@ var tools = []tool{
 	{name: "append", about: "Appends one line to a file.", args: `"file":{"type":"string"}`, run: runAppend},
 	{name: "big", about: "Answers with that many bytes of text.", args: `"bytes":{"type":"integer"}`, hints: readOnly, run: runBig},
 	{name: "exit", about: "Ends the server's process.", args: `"code":{"type":"integer"}`, run: runExit},
-	{name: "ask", about: "Asks the user, then answers with what came back.", args: `"message":{"type":"string"},"times":{"type":"integer"},"mode":{"enum":["form","url"]}`, run: runAsk},
+	{name: "ask", about: "Asks the user, then answers with what came back.", args: `"message":{"type":"string"},"times":{"type":"integer"},"mode":{"enum":["form","url"]},"token":{}`, run: runAsk},
 	{name: "both", about: "Asks the user two questions at once.", run: runBoth},
 	{name: "withdraw", about: "Asks the user, and takes the question back.", run: runWithdraw},
 	{name: "tell", about: "Sends a notification that belongs to no call.", args: `"method":{"type":"string"},"params":{}`, run: runTell},
