@@ -359,5 +359,12 @@ func (x *exchange) cancel(why *Error) {
 	params := append([]byte(`{"requestId":`), x.rawID...)
 	params = append(params, `,"reason":`...)
 	params = append(append(params, wire.Quote(why.Text)...), '}')
-	x.conn.Reply(wire.AppendNotification(nil, wire.Cancelled, params))
+	msg := wire.AppendNotification(nil, wire.Cancelled, params)
+	if x.call.Method != wire.Listen {
+		x.conn.Reply(msg)
+		return
+	}
+	ctx, stop := context.WithTimeout(x.conn.ctx, replyTimeout) // the next subscription must not overtake the end of this one
+	defer stop()
+	_ = x.conn.link.post(ctx, msg)
 }

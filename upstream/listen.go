@@ -11,10 +11,6 @@ import (
 // ackTime is how long a stateless server may take to acknowledge a subscription before it counts as subscribed.
 const ackTime = 2 * time.Second
 
-// listenRest is between the end of one subscription and the next on a connection that carries both: go-sdk's servers
-// drop what the new one wants when they end the old one after it.
-const listenRest = 100 * time.Millisecond
-
 // listening is one subscriptions/listen to a stateless server.
 type listening struct {
 	cancel context.CancelFunc
@@ -28,11 +24,16 @@ type listening struct {
 func (w *Wishes) listen(conn *Conn) {
 	_, apart := conn.link.(*httpLink) // every request has a stream of its own, so the next can begin before the last ends
 	var last *listening
+	defer func() {
+		if last != nil {
+			last.cancel()
+		}
+	}()
 	for failures := 0; conn.Err() == nil; {
 		uris, _, news := w.now()
-		if last != nil && !apart {
+		if last != nil && !apart { // go-sdk's servers drop what the next one wants if they end this one after it
 			last.cancel()
-			sleep(w.s.ctx, listenRest)
+			<-last.ended
 		}
 		asked := time.Now()
 		next := w.startListening(conn, listenFilter(wire.Get(conn.Greeting, "capabilities"), uris))
@@ -65,6 +66,7 @@ func (w *Wishes) startListening(conn *Conn, filter []byte) *listening {
 	l := &listening{cancel: cancel, acked: make(chan struct{}), ended: make(chan struct{})}
 	if filter == nil {
 		close(l.acked)
+		context.AfterFunc(ctx, func() { close(l.ended) })
 		return l
 	}
 	acked := false
