@@ -213,6 +213,24 @@ func (e *engine) notified(ses *session, m message) {
 	}
 }
 
+// begin counts a request in, unless the server ends: what is waited for may not begin during the wait.
+func (e *engine) begin() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.ctx.Err() != nil {
+		return false
+	}
+	e.work.Add(1)
+	return true
+}
+
+// end ends what is being served and lets nothing more begin.
+func (e *engine) end() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.stop()
+}
+
 // open begins a session. push sends to its client outside of any request.
 func (e *engine) open(push func(raw []byte)) *session {
 	ses := newSession(rand.Text(), push)

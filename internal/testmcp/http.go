@@ -123,7 +123,7 @@ func (s *Server) Down() {
 
 // Close ends the server and waits for what it was doing.
 func (s *Server) Close() {
-	s.eng.stop()
+	s.eng.end()
 	s.Down()
 	s.eng.work.Wait()
 	s.mu.Lock()

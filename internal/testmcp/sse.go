@@ -66,12 +66,17 @@ func (s *Server) serveMessages(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, done := ses.run(e.ctx, string(v.msg.ID))
 	x.ctx = ctx
-	e.work.Go(func() {
+	if !e.begin() {
+		done()
+		return
+	}
+	go func() {
+		defer e.work.Done()
 		defer done()
 		for _, answer := range e.serve(x) {
 			ses.push(answer)
 		}
-	})
+	}()
 }
 
 // endpointFaults are ways to send the endpoint event of HTTP+SSE, and to answer

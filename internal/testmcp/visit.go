@@ -136,7 +136,10 @@ func (v *visit) post() {
 // answer serves a request and writes what comes of it.
 func (v *visit) answer() {
 	e := v.srv.eng
-	e.work.Add(1)
+	if !e.begin() {
+		http.Error(v.w, "the server ends", http.StatusServiceUnavailable)
+		return
+	}
 	defer e.work.Done()
 	ctx, done := v.lifetime()
 	defer done()
