@@ -212,7 +212,9 @@ func TestEscapedGrandchildHoldsNothing(t *testing.T) {
 	t.Parallel()
 	cfg := entry(config.TypeStdio)
 	file := filepath.Join(t.TempDir(), "pid")
-	cfg.Command, cfg.Args = "sh", []string{"-c", `setsid sleep 300 & echo $! >>"$0"; echo "no key is set" >&2; exit 4`, file}
+	// It writes its number once it has left the group: before that it ends with it.
+	cfg.Command, cfg.Args = "sh", []string{"-c", `setsid sh -c 'echo $$ >>"$0"; exec sleep 60' "$0" &
+		until [ -s "$0" ]; do sleep 0.01; done; echo "no key is set" >&2; exit 4`, file}
 	s := start(t, cfg)
 	began := time.Now()
 	_, err := callTool(s, "echo", "")
