@@ -139,3 +139,53 @@ func TestManyClientsOneServer(t *testing.T) {
 		}
 	}
 }
+
+// TestOwnConnections has sessions with connections of their own subscribe and choose log levels, before and after the
+// server dies, and has a subscription from before the connections parted.
+func TestOwnConnections(t *testing.T) {
+	const uri = "mcphub://up/test:%2F%2Fhello.txt"
+	for _, scope := range []string{"client", "auto"} {
+		command, args, env, log := testmcp.LoggedCommand(t, "well")
+		r := newRig(t, map[string]entry{"up": {"command": command, "args": args, "env": env, "session": scope}, "mark": stdio("well")}, Options{})
+		alice, bob := r.peer(wire.V20251125, allCapabilities, friendly), r.peer(wire.V20251125, allCapabilities, friendly)
+		hers := alice.get()
+		touch := func() { alice.call("mcp_up_touch", `{"uri":"`+hello+`"}`) }
+		alice.request(wire.ResourcesSubscribe, `{"uri":"`+uri+`"}`)
+		touch()
+		hers.until(wire.ResourceUpdated)
+		if scope == "auto" {
+			r.part(alice, bob)
+			log.WaitMessages(t, wire.ResourcesSubscribe, 2)
+			log.WaitMessages(t, wire.ResourceUnsubscribe, 1)
+			touch()
+			hers.until(wire.ResourceUpdated)
+		}
+		alice.request(wire.SetLevel, `{"level":"error"}`)
+		levels, subscriptions := log.Count(wire.SetLevel), log.Count(wire.ResourcesSubscribe)
+		alice.call("mcp_up_exit", `{}`)
+		touch()
+		hers.until(wire.ResourceUpdated)
+		if n, m := log.Count(wire.SetLevel), log.Count(wire.ResourcesSubscribe); n == levels || m == subscriptions {
+			t.Errorf("%s: alice's next process heard of %d levels and %d subscriptions", scope, n-levels, m-subscriptions)
+		}
+		alice.request(wire.ResourceUnsubscribe, `{"uri":"`+uri+`"}`)
+		touch()
+		r.post("/mcp", call("1", "mcp_mark_grow", `{}`))
+		if seen := hers.before(wire.ToolsChanged); seen[wire.ResourceUpdated] != 0 {
+			t.Errorf("%s: after unsubscribing came %v", scope, seen)
+		}
+	}
+}
+
+// part has the server ask while two clients' calls are in flight.
+func (r *rig) part(alice, bob *peer) {
+	r.t.Helper()
+	held := `{"jsonrpc":"2.0","id":"held","method":"tools/call","params":{"name":"mcp_up_progress","arguments":{"n":100000,"ms":1},"_meta":{"progressToken":1}}}`
+	stream := streamOf(r.t, r.open(http.MethodPost, "/mcp", held, alice.session...))
+	stream.until(wire.Progress)
+	if m := bob.call("mcp_up_ask", `{}`); !strings.Contains(got(m), "decline") {
+		r.t.Errorf("the ambiguous question: %s", m.Raw)
+	}
+	r.post("/mcp", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"held"}}`, alice.session...)
+	stream.body.Close()
+}

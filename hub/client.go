@@ -108,7 +108,9 @@ func (h *Hub) Leave(c *Client) {
 	c.subs, c.conns, c.left = nil, nil, true
 	c.mu.Unlock()
 	for _, at := range subs {
-		h.tasks.Go(func() { subscriptions{h}.release(at) })
+		if own := conns[at.server]; own == nil || !own.subscribed(at.own) {
+			h.tasks.Go(func() { subscriptions{h}.release(at) })
+		}
 	}
 	logs{h}.lowerLevel()
 	// A program may take seconds to end; nobody waits for that but Close.

@@ -24,11 +24,22 @@ func (h logs) setLevel(ctx context.Context, r *Request) Answer {
 	}
 	r.Client.mu.Lock()
 	r.Client.level = level
+	var telling sync.WaitGroup
+	for _, own := range r.Client.conns {
+		telling.Go(func() { own.setLevel(level) })
+	}
 	r.Client.mu.Unlock()
+	told := h.lowerLevel()
+	all := make(chan struct{})
+	h.tasks.Go(func() {
+		telling.Wait()
+		<-told
+		close(all)
+	})
 	timer := time.NewTimer(levelWait)
 	defer timer.Stop()
 	select {
-	case <-h.lowerLevel():
+	case <-all:
 	case <-timer.C:
 	case <-ctx.Done():
 	}
@@ -38,6 +49,22 @@ func (h logs) setLevel(ctx context.Context, r *Request) Answer {
 // levelWait is how long logging/setLevel waits for the servers to know, so that the next call is logged as
 // wanted. One that is slower hears of it later.
 const levelWait = 500 * time.Millisecond
+
+// setLevel has the server log for the session from a level on, now or when it is connected to.
+func (o *ownConn) setLevel(level string) {
+	l := levelRequest(level)
+	o.remember(l)
+	o.mu.Lock()
+	conn := o.conn
+	o.mu.Unlock()
+	if conn != nil {
+		_, _ = conn.Call(context.Background(), o.request(l)) // a server that has no logging refuses
+	}
+}
+
+func levelRequest(level string) lasting {
+	return lasting{wire.SetLevel, wire.Splice(nil, wire.Edit{Key: "level", Value: wire.Quote(level)})}
+}
 
 // lowerLevel tells the servers in the background the lowest level that any session wants. What it returns is
 // closed when all of them have been told.
@@ -123,6 +150,8 @@ func (h logs) ownNotice(c *Client, s *upstream.Server, m wire.Message) {
 				conn.Refuse(m)
 			}
 		})
+	case m.Method == wire.ResourceUpdated:
+		subscriptions(h).updatedFor(c, s, m)
 	case m.Method == wire.LogMessage && !r.wantsLog(m) || c.Push == nil:
 	case m.Method == wire.LogMessage, m.Method == wire.TaskStatus, m.Method == wire.ElicitationComplete:
 		c.Push(m.Raw)

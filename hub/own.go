@@ -2,6 +2,8 @@ package hub
 
 import (
 	"context"
+	"encoding/json"
+	"maps"
 	"sync"
 
 	"mcphub/config"
@@ -16,10 +18,28 @@ type ownConn struct {
 	params    []byte          // of initialize
 	unclaimed func(wire.Message)
 
-	mu     sync.Mutex // guards the rest; held while the connection is opened, so that it is opened once
-	conn   *upstream.Conn
-	ready  bool // notifications/initialized has been sent
-	closed bool
+	mu      sync.Mutex // guards the rest; held while the connection is opened, so that it is opened once
+	conn    *upstream.Conn
+	ready   bool // notifications/initialized has been sent
+	closed  bool
+	lasting map[string]lasting
+}
+
+// lasting is a request whose effect lasts as long as a connection does, so that it is made again on the next one.
+type lasting struct {
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+}
+
+// about is what a lasting request replaces others about; ok is false for requests of other methods.
+func (l lasting) about() (about string, ok bool) {
+	switch l.Method {
+	case wire.SetLevel:
+		return "", true
+	case wire.ResourcesSubscribe, wire.ResourceUnsubscribe:
+		return wire.String(wire.Get(l.Params, "uri")), true
+	}
+	return "", false
 }
 
 // get returns the session's connection, opening it anew where the server has lost it.
@@ -49,7 +69,63 @@ func (o *ownConn) get(ctx context.Context) (*upstream.Conn, error) {
 	if o.ready {
 		err = conn.Post(ctx, wire.AppendNotification(nil, wire.Initialized, nil))
 	}
+	for _, l := range o.lasting {
+		if l.Method != wire.SetLevel || !wire.IsNull(wire.Path(conn.Greeting, "capabilities", "logging")) {
+			_, _ = conn.Call(ctx, o.request(l)) // a call that needs it fails by itself
+		}
+	}
 	return conn, err
+}
+
+func (o *ownConn) request(l lasting) *upstream.Call {
+	cfg := o.server.Config()
+	return &upstream.Call{Method: l.Method, Params: l.Params, Timeout: cfg.RequestTimeout, Max: cfg.MaxRequestTimeout}
+}
+
+// call makes a request of the session.
+func (o *ownConn) call(ctx context.Context, call *upstream.Call) (upstream.Answer, error) {
+	conn, err := o.get(ctx)
+	if err != nil {
+		return upstream.Answer{}, err
+	}
+	answer, err := conn.Call(ctx, call)
+	if err == nil && answer.Error == nil {
+		o.remember(lasting{call.Method, call.Params})
+	}
+	return answer, err
+}
+
+// remember keeps a request whose effect lasts.
+func (o *ownConn) remember(l lasting) {
+	about, ok := l.about()
+	if !ok {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if l.Method == wire.ResourceUnsubscribe {
+		delete(o.lasting, about)
+		return
+	}
+	if o.lasting == nil {
+		o.lasting = map[string]lasting{}
+	}
+	o.lasting[about] = l
+}
+
+// kept is a copy of what has to be asked for again.
+func (o *ownConn) kept() map[string]lasting {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return maps.Clone(o.lasting)
+}
+
+// subscribed says whether the session is subscribed to a resource by this connection.
+func (o *ownConn) subscribed(uri string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	_, ok := o.lasting[uri]
+	return ok && uri != ""
 }
 
 // notify passes a session's notification on. Cancellations never come here: they end a request's context.
@@ -110,6 +186,7 @@ func (h apartness) orphan(s *upstream.Server, conn *upstream.Conn, m wire.Messag
 	if _, known := h.apartFrom.LoadOrStore(s, true); !known {
 		h.opt.Log.Warn().Str("server", s.Name()).Str("method", m.Method).
 			Msg("asked a question that could be for several clients; each client gets a connection of its own from now on")
+		h.part(s)
 	}
 	h.orphans.Add(1)
 	return decline(conn, m)
@@ -118,12 +195,78 @@ func (h apartness) orphan(s *upstream.Server, conn *upstream.Conn, m wire.Messag
 // Unattributed is how many questions of servers were declined because they could have been for several clients.
 func (h *Hub) Unattributed() int64 { return h.orphans.Load() }
 
+// keeps says whether a client keeps a connection of its own with a server.
+func (h apartness) keeps(c *Client, s *upstream.Server) bool {
+	return h.apart(s) && c.Params != nil && s.Config().Session != config.SessionCall
+}
+
 // connFor returns the connection on which a client speaks with a server outside of calls.
 func (h apartness) connFor(ctx context.Context, c *Client, s *upstream.Server) (*upstream.Conn, error) {
-	if h.apart(s) && c.Params != nil && s.Config().Session != config.SessionCall {
+	if h.keeps(c, s) {
 		return h.connOf(c, s).get(ctx)
 	}
 	return s.Connect(ctx)
+}
+
+// subscribe has a client hear of a resource on the connection that it uses with its server.
+func (h apartness) subscribe(ctx context.Context, c *Client, at route) Answer {
+	if !h.keeps(c, at.server) {
+		return answerOf(at.server.Wishes().Subscribe(ctx, at.own))
+	}
+	own := h.connOf(c, at.server)
+	return answerOf(own.call(ctx, own.request(subscription(wire.ResourcesSubscribe, at.own))))
+}
+
+// unsubscribe takes one subscribe back, on whichever connection it was made.
+func (h apartness) unsubscribe(ctx context.Context, c *Client, at route) Answer {
+	c.mu.Lock()
+	own := c.conns[at.server]
+	c.mu.Unlock()
+	if own == nil || !own.subscribed(at.own) {
+		return answerOf(at.server.Wishes().Unsubscribe(ctx, at.own))
+	}
+	return answerOf(own.call(ctx, own.request(subscription(wire.ResourceUnsubscribe, at.own))))
+}
+
+func subscription(method, uri string) lasting {
+	return lasting{method, wire.Splice(nil, wire.Edit{Key: "uri", Value: wire.Quote(uri)})}
+}
+
+// part moves the subscriptions of all sessions to connections of their own, because their server does not share its
+// any more.
+func (h apartness) part(s *upstream.Server) {
+	type sub struct {
+		c   *Client
+		uri string
+		at  route
+	}
+	var subs []sub
+	h.mu.Lock()
+	for c := range h.clients {
+		c.mu.Lock()
+		for uri, at := range c.subs {
+			if at.server == s && c.Params != nil {
+				subs = append(subs, sub{c, uri, at})
+			}
+		}
+		c.mu.Unlock()
+	}
+	h.mu.Unlock()
+	for _, it := range subs {
+		h.tasks.Go(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), s.Config().RequestTimeout)
+			defer cancel()
+			if h.subscribe(ctx, it.c, it.at).Error != nil {
+				return
+			}
+			it.c.mu.Lock()
+			still := it.c.subs[it.uri] == it.at
+			it.c.mu.Unlock()
+			if still { // else it has been taken back meanwhile
+				subscriptions(h).release(it.at)
+			}
+		})
+	}
 }
 
 // connOf returns the connection that a client's session has with a server, making it where there is none.
@@ -139,6 +282,9 @@ func (h apartness) connOf(c *Client, s *upstream.Server) *ownConn {
 	own := c.conns[s]
 	if own == nil {
 		own = &ownConn{server: s, tasks: &h.tasks, ready: true, params: ownParams(c), unclaimed: func(m wire.Message) { logs(h).ownNotice(c, s, m) }}
+		if c.level != "" {
+			own.remember(levelRequest(c.level))
+		}
 		c.conns[s] = own
 	}
 	return own

@@ -69,14 +69,9 @@ func (h relayed) initializeFor(r *Request, conn *upstream.Conn) Answer {
 }
 
 func (h relayed) relayOwn(ctx context.Context, r *Request) Answer {
-	conn, err := r.Client.own.get(ctx)
-	if err != nil {
-		return failure(err)
-	}
-	cfg := r.Client.own.server.Config()
-	return answerOf(conn.Call(ctx, &upstream.Call{
-		Method: r.Msg.Method, Params: r.Msg.Params, Timeout: cfg.RequestTimeout, Max: cfg.MaxRequestTimeout, Sink: (*ownSink)(r),
-	}))
+	call := r.Client.own.request(lasting{r.Msg.Method, r.Msg.Params})
+	call.Sink = (*ownSink)(r)
+	return answerOf(r.Client.own.call(ctx, call))
 }
 
 // ownSink passes everything on: the connection is the client's own.

@@ -13,6 +13,8 @@ type State struct {
 	Level  string          `json:"level,omitempty"`
 	Subs   []string        `json:"subs,omitempty"` // subscribed resources
 	Own    bool            `json:"own,omitempty"`  // it has a connection of its own
+
+	Lasting map[string]lasting `json:"lasting,omitempty"` // what it has asked for there
 }
 
 // State describes the session as it is now.
@@ -21,7 +23,11 @@ func (c *Client) State() State {
 	defer c.mu.Unlock()
 	subs := append(slices.Collect(maps.Keys(c.subs)), c.pending...)
 	slices.Sort(subs)
-	return State{Params: c.Params, Level: c.level, Subs: slices.Compact(subs), Own: c.own != nil}
+	st := State{Params: c.Params, Level: c.level, Subs: slices.Compact(subs), Own: c.own != nil}
+	if c.own != nil {
+		st.Lasting = c.own.kept()
+	}
+	return st
 }
 
 // Resume gives a session its state back, before Join. Connections are opened when they are needed.
@@ -29,7 +35,7 @@ func (h *Hub) Resume(c *Client, st State) {
 	c.Params, c.level, c.pending = st.Params, st.Level, st.Subs
 	if s := h.byName[c.Server]; s != nil && st.Own {
 		c.own = relayed{h}.newOwn(c, s)
-		c.own.ready = true
+		c.own.ready, c.own.lasting = true, st.Lasting
 	}
 }
 

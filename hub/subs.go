@@ -2,6 +2,7 @@ package hub
 
 import (
 	"context"
+	"iter"
 	"slices"
 	"strings"
 
@@ -57,13 +58,13 @@ func (h subscriptions) subscribeTo(ctx context.Context, c *Client, uri string) A
 	if known {
 		return Answer{Result: []byte("{}")}
 	}
-	answer, err := at.server.Wishes().Subscribe(ctx, at.own)
-	if err != nil || answer.Error != nil {
+	answer := apartness(h).subscribe(ctx, c, at)
+	if answer.Error != nil {
 		c.mu.Lock()
 		delete(c.subs, uri)
 		c.mu.Unlock()
 	}
-	return answerOf(answer, err)
+	return answer
 }
 
 func (h subscriptions) unsubscribe(ctx context.Context, r *Request) Answer {
@@ -76,7 +77,7 @@ func (h subscriptions) unsubscribe(ctx context.Context, r *Request) Answer {
 	if !known {
 		return Answer{Result: []byte("{}")}
 	}
-	return answerOf(at.server.Wishes().Unsubscribe(ctx, at.own))
+	return apartness(h).unsubscribe(ctx, r.Client, at)
 }
 
 // release takes one subscription back when nobody waits for that.
@@ -92,37 +93,50 @@ func covers(own, uri string) bool {
 	return own == uri || strings.HasPrefix(uri, strings.TrimSuffix(own, "/")+"/")
 }
 
-// updated tells those who subscribed to a resource that it has changed, by the URI that they know.
+// updated tells those who subscribed to a resource that it has changed, by the URIs that they know.
 func (h subscriptions) updated(s *upstream.Server, m wire.Message) {
-	uri := wire.String(wire.Get(m.Params, "uri"))
-	c := h.catalog.Load()
-	message := func(published, own string) []byte {
-		if own != uri { // a part of what was subscribed
-			published = c.publishedURI(route{s, uri})
-		}
-		params := wire.Splice(m.Params, wire.Edit{Key: "uri", Value: wire.Quote(published)})
-		if meta := wire.Get(params, "_meta"); wire.Get(meta, wire.MetaSubscriptionID) != nil {
-			params = wire.Splice(params, wire.Edit{Key: "_meta", Value: wire.Splice(meta, wire.Edit{Key: wire.MetaSubscriptionID})})
-		}
-		return params
-	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for client := range h.clients {
-		client.mu.Lock()
-		for published, at := range client.subs {
-			if at.server == s && covers(at.own, uri) && client.Push != nil {
-				client.Push(wire.AppendNotification(nil, m.Method, message(published, at.own)))
-				break
-			}
-		}
-		client.mu.Unlock()
+		h.updatedFor(client, s, m)
 	}
 	for w := range h.watchers {
-		for published, at := range w.subs {
-			if at.server == s && covers(at.own, uri) {
-				w.tell(news{m.Method, message(published, at.own)})
-				break
+		for params := range h.updates(w.subs, s, m) {
+			w.tell(news{m.Method, params})
+		}
+	}
+}
+
+// updatedFor tells one session.
+func (h subscriptions) updatedFor(c *Client, s *upstream.Server, m wire.Message) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.Push == nil {
+		return
+	}
+	for params := range h.updates(c.subs, s, m) {
+		c.Push(wire.AppendNotification(nil, m.Method, params))
+	}
+}
+
+// updates are the params of a notification that a server's resource has changed, for somebody with these
+// subscriptions: one for each URI by which it is known there.
+func (h subscriptions) updates(subs map[string]route, s *upstream.Server, m wire.Message) iter.Seq[[]byte] {
+	uri := wire.String(wire.Get(m.Params, "uri"))
+	return func(yield func([]byte) bool) {
+		for published, at := range subs {
+			if at.server != s || !covers(at.own, uri) {
+				continue
+			}
+			if at.own != uri { // a part of what was subscribed
+				published = h.catalog.Load().publishedURI(route{s, uri})
+			}
+			params := wire.Splice(m.Params, wire.Edit{Key: "uri", Value: wire.Quote(published)})
+			if meta := wire.Get(params, "_meta"); wire.Get(meta, wire.MetaSubscriptionID) != nil {
+				params = wire.Splice(params, wire.Edit{Key: "_meta", Value: wire.Splice(meta, wire.Edit{Key: wire.MetaSubscriptionID})})
+			}
+			if !yield(params) {
+				return
 			}
 		}
 	}
