@@ -30,10 +30,11 @@ type catalog struct {
 	notes     map[string][]string // by server: what was dropped, repaired or renamed
 }
 
-// listed are the methods whose lists the catalog has, with the notification of their changes.
-var listed = []struct{ method, changed string }{
-	{wire.ToolsList, wire.ToolsChanged}, {wire.PromptsList, wire.PromptsChanged},
-	{wire.ResourcesList, wire.ResourcesChanged}, {wire.ResourceTemplates, wire.ResourcesChanged},
+// listed are the methods whose lists the catalog has, with what a server needs for them and the notification of
+// their changes.
+var listed = []struct{ method, capability, changed string }{
+	{wire.ToolsList, "tools", wire.ToolsChanged}, {wire.PromptsList, "prompts", wire.PromptsChanged},
+	{wire.ResourcesList, "resources", wire.ResourcesChanged}, {wire.ResourceTemplates, "resources", wire.ResourcesChanged},
 }
 
 // build merges the servers' offers. Order follows the configuration, then each server's own list.
@@ -59,7 +60,7 @@ func build(set *config.Settings, servers []*upstream.Server, serverInfo []byte) 
 		resources = append(resources, c.readResources(s, offer)...)
 		templates = append(templates, c.readTemplates(s, offer)...)
 		for _, l := range listed {
-			if known, ok := ttl[l.method]; !ok || offer.TTL[l.method] < known {
+			if known, ok := ttl[l.method]; offer.Has(l.capability) && (!ok || offer.TTL[l.method] < known) {
 				ttl[l.method] = offer.TTL[l.method]
 			}
 		}
