@@ -62,11 +62,11 @@ func (h merged) awaitAll(ctx context.Context) {
 
 // locateLate finds the owner of a URI, once the servers that could have it are known.
 func (h merged) locateLate(ctx context.Context, uri string) (route, bool) {
-	if at, ok := h.locate(uri); ok {
+	if at, ok := h.current().locate(uri); ok {
 		return at, true
 	}
 	h.awaitAll(ctx)
-	return h.locate(uri)
+	return h.current().locate(uri)
 }
 
 // callUnlisted passes a name that nobody lists to the one server that publishes its names as they are,

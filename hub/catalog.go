@@ -19,6 +19,7 @@ type route struct {
 // catalog is everything that is published at one moment. It is never changed once it is in use.
 type catalog struct {
 	change    int64 // of the hub's count, when it was built
+	servers   map[string]*upstream.Server
 	tools     []*tool
 	byName    map[string]*tool
 	prompts   map[string]route    // by published name
@@ -41,11 +42,14 @@ var listed = []struct{ method, capability, changed string }{
 func build(set *config.Settings, servers []*upstream.Server, serverInfo []byte) *catalog {
 	c := &catalog{
 		byName: map[string]*tool{}, prompts: map[string]route{}, resources: map[string]route{},
-		moved: map[route]string{}, lists: map[string]*listing{}, notes: map[string][]string{},
+		servers: map[string]*upstream.Server{}, moved: map[route]string{}, lists: map[string]*listing{}, notes: map[string][]string{},
 	}
 	var resources, templates []item
 	var prompts []*prompt
 	ttl := map[string]int64{}
+	for _, s := range servers { // the form of a URI is a server's before that has said anything
+		c.servers[s.Name()] = s
+	}
 	for _, s := range servers {
 		offer := s.Offer()
 		if offer == nil {

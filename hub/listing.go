@@ -102,6 +102,9 @@ func (l *listing) from(cursor []byte) (int, *wire.Error) {
 	if err != nil || numErr != nil || !ok || n < 0 {
 		return 0, &wire.Error{Code: wire.CodeInvalidParams, Message: "invalid cursor: start again without one"}
 	}
+	if 0 < n && n <= len(l.items) && l.items[n-1].key == key { // nothing has moved
+		return n, nil
+	}
 	if i := slices.IndexFunc(l.items, func(it item) bool { return it.key == key }); i >= 0 {
 		return i + 1, nil
 	}

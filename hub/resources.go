@@ -43,26 +43,23 @@ func unqualified(uri string) (server, own string, ok bool) {
 	return server, own, ok && cut && err == nil && own != ""
 }
 
-// readResources takes one server's resources. They keep their URIs, unless an earlier server has the same.
+// readResources takes one server's resources. They keep their URIs, unless those mean something else already.
 func (c *catalog) readResources(s *upstream.Server, offer *upstream.Offer) (items []item) {
 	for _, raw := range offer.Resources {
-		own := wire.String(wire.Get(raw, "uri"))
-		holder, taken := c.resources[own]
-		switch {
-		case own == "" || holder.server == s:
-			c.note(s.Name(), "resource %q has no URI of its own; it is not published", own)
-			continue
-		case taken:
-			published := qualified(s.Name(), own)
-			c.note(s.Name(), "resource %s is published as %s: server %q has one of that URI", own, published, holder.server.Name())
-			c.moved[route{s, own}] = published
-			raw = wire.Splice(raw, wire.Edit{Key: "uri", Value: wire.Quote(published)})
-			c.resources[published] = route{s, own}
-			items = append(items, item{published, raw})
+		at := route{s, wire.String(wire.Get(raw, "uri"))}
+		if at.own == "" || c.knows(at) {
+			c.note(s.Name(), "resource %q has no URI of its own; it is not published", at.own)
 			continue
 		}
-		c.resources[own] = route{s, own}
-		items = append(items, item{own, raw})
+		published := at.own
+		if why := c.against(at); why != "" {
+			published = c.move(at)
+			c.note(s.Name(), "resource %s is published as %s: %s", at.own, published, why)
+			raw = wire.Splice(raw, wire.Edit{Key: "uri", Value: wire.Quote(published)})
+		} else {
+			c.resources[at.own] = at
+		}
+		items = append(items, item{published, raw})
 	}
 	return items
 }
@@ -70,15 +67,41 @@ func (c *catalog) readResources(s *upstream.Server, offer *upstream.Offer) (item
 // readPages takes the resources that tools name as their pages: servers need not list those.
 func (c *catalog) readPages(t *tool) {
 	for _, own := range metaURIsOf(t.raw) {
-		switch holder, taken := c.resources[own]; {
-		case !taken:
-			c.resources[own] = route{t.server, own}
-		case holder.server != t.server && c.moved[route{t.server, own}] == "":
-			published := qualified(t.server.Name(), own)
-			c.moved[route{t.server, own}] = published
-			c.resources[published] = route{t.server, own}
+		switch at := (route{t.server, own}); {
+		case c.knows(at):
+		case c.against(at) != "":
+			c.move(at)
+		default:
+			c.resources[own] = at
 		}
 	}
+}
+
+// knows says whether a resource is published.
+func (c *catalog) knows(at route) bool { return c.resources[at.own] == at || c.moved[at] != "" }
+
+// move publishes a resource under the URI that names its server.
+func (c *catalog) move(at route) string {
+	published := qualified(at.server.Name(), at.own)
+	c.moved[at] = published
+	c.resources[published] = at
+	return published
+}
+
+// against says why a server's URI cannot be published as it is, "" where it can.
+func (c *catalog) against(at route) string {
+	if holder, taken := c.resources[at.own]; taken {
+		return fmt.Sprintf("server %q has one of that URI", holder.server.Name())
+	}
+	return c.spokenFor(at.own)
+}
+
+// spokenFor says whose a URI is by its form, which no other server may take, "" for a form that is nobody's.
+func (c *catalog) spokenFor(uri string) string {
+	if server, _, ok := unqualified(uri); ok && c.servers[server] != nil {
+		return fmt.Sprintf("that form means resources of server %q", server)
+	}
+	return ""
 }
 
 // template is a resource template with the literal text between its expressions.
@@ -110,13 +133,17 @@ func (c *catalog) readTemplates(s *upstream.Server, offer *upstream.Offer) (item
 			continue
 		}
 		t := template{route{s, own}, own, pieces(own)}
+		if slices.ContainsFunc(c.templates, func(o template) bool { return o.route == t.route }) {
+			continue
+		}
+		why := c.spokenFor(own)
 		if i := slices.IndexFunc(c.templates, func(o template) bool { return o.published == own }); i >= 0 {
-			if c.templates[i].server == s {
-				continue
-			}
+			why = fmt.Sprintf("server %q has the same", c.templates[i].server.Name())
+		}
+		if why != "" {
 			t.published = qualifiedTemplate(s.Name(), own)
 			t.pieces = pieces(t.published)
-			c.note(s.Name(), "template %s is published as %s: server %q has the same", own, t.published, c.templates[i].server.Name())
+			c.note(s.Name(), "template %s is published as %s: %s", own, t.published, why)
 			raw = wire.Splice(raw, wire.Edit{Key: "uriTemplate", Value: wire.Quote(t.published)})
 		}
 		c.templates = append(c.templates, t)
@@ -176,13 +203,12 @@ func (c *catalog) owner(uri string) (route, bool) {
 
 // locate finds the owner of a URI: by the lists, by the server that it names; else the only server that
 // has resources at all, since some read what they do not list.
-func (h *Hub) locate(uri string) (route, bool) {
-	c := h.current()
+func (c *catalog) locate(uri string) (route, bool) {
 	if r, ok := c.resources[uri]; ok {
 		return r, true
 	}
-	if server, own, ok := unqualified(uri); ok && h.byName[server] != nil {
-		r := route{h.byName[server], own}
+	if server, own, ok := unqualified(uri); ok && c.servers[server] != nil {
+		r := route{c.servers[server], own}
 		if c.resources[own] != r {
 			r.own = escapeIllegal(own)
 		}
@@ -217,10 +243,12 @@ func (c *catalog) publishedURI(r route) string {
 	if moved, ok := c.moved[r]; ok {
 		return moved
 	}
+	if r.own == "" || !slices.Contains(c.readable, r.server) {
+		return r.own
+	}
 	owner, listed := c.owner(r.own)
 	web := strings.HasPrefix(r.own, "https://") || strings.HasPrefix(r.own, "http://")
-	switch {
-	case owner.server == r.server, r.own == "", !slices.Contains(c.readable, r.server), !listed && (len(c.readable) == 1 || web):
+	if c.spokenFor(r.own) == "" && (owner.server == r.server || !listed && (len(c.readable) == 1 || web)) {
 		return r.own
 	}
 	return qualified(r.server.Name(), r.own)

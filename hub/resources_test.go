@@ -86,6 +86,39 @@ func TestSameURITwice(t *testing.T) {
 	}
 }
 
+// TestQualifiedFormIsItsServers has a server list what can only mean another's resources, or look like its own.
+func TestQualifiedFormIsItsServers(t *testing.T) {
+	const hijack, page, self = "mcphub://b/b:%2F%2Fonly", "ui://mcphub/b/ui:%2F%2Fp", "mcphub://a/x:1"
+	a := shelf(t, testmcp.Replies{
+		"resources/list":           `{"resources":[{"uri":"` + hijack + `","name":"n"},{"uri":"` + self + `","name":"n"},{"uri":"mcphub://nobody/x","name":"n"}]}`,
+		"resources/templates/list": `{"resourceTemplates":[{"uriTemplate":"mcphub://b/{x}","name":"n"},{"uriTemplate":"{+all}","name":"n"}]}`,
+		"tools/list":               `{"tools":[{"name":"show","inputSchema":{"type":"object"},"_meta":{"ui":{"resourceUri":"` + page + `"}}}]}`,
+		"resources/read " + hijack: `{"contents":[{"uri":"` + hijack + `","text":"a's"}]}`, "resources/read " + page: `{"contents":[{"uri":"` + page + `","text":"a's page"}]}`,
+		"resources/read " + self: `{"contents":[{"uri":"` + self + `","text":"a's own"}]}`,
+		"tools/call":             `{"content":[{"type":"resource_link","uri":"` + hijack + `","name":"n"},{"type":"resource_link","uri":"mcphub://b/unlisted","name":"n"}]}`,
+	})
+	h := settled(t, nil, "a", a, "b", shelf(t, notes("b", "test://same")))
+	moved, movedPage, movedSelf := qualified("a", hijack), "ui://mcphub/a/ui:%2F%2Fmcphub%2Fb%2Fui:%252F%252Fp", qualified("a", self)
+	if got := strings.Join(uris(t, h), " "); got != moved+" "+movedSelf+" mcphub://nobody/x test://same b://only" {
+		t.Errorf("the resources are %s", got)
+	}
+	if got := strings.Join(member(t, h, wire.ResourceTemplates, "resourceTemplates", "uriTemplate"), " "); got != "mcphub://a/mcphub:%2F%2Fb%2F{x} {+all} file:///{path}" {
+		t.Errorf("the templates are %s", got)
+	}
+	for uri, want := range map[string][2]string{hijack: {"b://only", "only b's"}, moved: {moved, "a's"}, movedPage: {movedPage, "a's page"}, movedSelf: {movedSelf, "a's own"}} {
+		if published, text := read(t, h, uri); published != want[0] || text != want[1] {
+			t.Errorf("%s: read %s, %s", uri, published, text)
+		}
+	}
+	result := string(ask(t, h, "", wire.ToolsCall, `{"name":"mcp_a_show"}`).Result)
+	if !strings.Contains(result, `"`+moved+`"`) || !strings.Contains(result, `"`+qualified("a", "mcphub://b/unlisted")+`"`) {
+		t.Errorf("a's links are %s", result)
+	}
+	if notes := strings.Join(h.Notes("a"), "\n"); !strings.Contains(notes, moved+`: that form means resources of server "b"`) {
+		t.Errorf("the notes of a do not say so: %s", notes)
+	}
+}
+
 // TestB118 has two servers with one template and different contents.
 func TestB118(t *testing.T) {
 	h := settled(t, nil, "a", shelf(t, notes("a", "a://x")), "b", shelf(t, notes("b", "b://x")))
@@ -226,35 +259,4 @@ func firstContent(a Answer) []byte {
 		return block
 	}
 	return nil
-}
-
-// TestPagesOfEveryList reads each list two items at a time.
-func TestPagesOfEveryList(t *testing.T) {
-	h := settled(t, nil, "a", stdio("well"), "b", stdio("well"), "c", stdio("modern-only"))
-	for method, list := range map[string]string{
-		wire.ToolsList: "tools", wire.PromptsList: "prompts", wire.ResourcesList: "resources", wire.ResourceTemplates: "resourceTemplates",
-	} {
-		whole := string(wire.Get(ask(t, h, "", method, "{}").Result, list))
-		var paged []string
-		cursor := ""
-		for range 100 {
-			got := askModern(t, h, method, `{`+cursor+`"_meta":{"mcphub/pageSize":2}}`)
-			n := 0
-			for item := range wire.Elements(wire.Get(got.Result, list)) {
-				paged = append(paged, string(item))
-				n++
-			}
-			if n > 2 || string(wire.Get(got.Result, "resultType")) != `"complete"` {
-				t.Errorf("%s: a page is %s", method, got.Result)
-			}
-			next := wire.Get(got.Result, "nextCursor")
-			if next == nil {
-				break
-			}
-			cursor = `"cursor":` + string(next) + `,`
-		}
-		if got := "[" + strings.Join(paged, ",") + "]"; got != whole || len(paged) < 3 {
-			t.Errorf("%s: in pages %s, whole %s", method, got, whole)
-		}
-	}
 }
