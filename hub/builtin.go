@@ -75,11 +75,16 @@ func (h merged) readQuietly(ctx context.Context, r *Request, uri string) Answer 
 	if !ok {
 		return notFound(uri, r.modern())
 	}
+	return h.readAt(ctx, r, at)
+}
+
+// readAt is readQuietly of a resource whose server is known.
+func (h merged) readAt(ctx context.Context, r *Request, at route) Answer {
 	answer := bridge(h).send(ctx, r, at.server, &upstream.Call{
 		Method: wire.ResourcesRead, Params: wire.Splice(nil, wire.Edit{Key: "uri", Value: wire.Quote(at.own)}),
 	})
 	if asksInput(answer.Result) {
-		return failed(&wire.Error{Code: wire.CodeInternal, Message: uri + " is read with questions: use resources/read"})
+		return failed(&wire.Error{Code: wire.CodeInternal, Message: at.own + " is read with questions: use resources/read"})
 	}
 	return Answer{Result: h.catalog.Load().republish(at.server, answer.Result), Error: answer.Error}
 }

@@ -38,7 +38,7 @@ func (h merged) inline(ctx context.Context, r *Request) Answer {
 			notices = append(notices, found+": one text may mention 32 resources")
 			return found
 		}
-		answer := h.readQuietly(ctx, r, qualified(server, uri))
+		answer := h.readAt(ctx, r, route{h.byName[server], uri})
 		content, ok := contentText(answer.Result)
 		if !ok {
 			_, why := wire.ErrorOf(answer.Error)

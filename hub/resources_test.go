@@ -143,6 +143,64 @@ func TestB118(t *testing.T) {
 	}
 }
 
+// TestValuesOfMovedTemplates fills in templates that collide: the server gets the values as the client escaped them.
+// What it lists reaches it as it lists it, however its qualified form was escaped.
+func TestValuesOfMovedTemplates(t *testing.T) {
+	replies := func(who string) testmcp.Replies {
+		all := testmcp.Replies{
+			"resources/list": `{"resources":[{"uri":"file:///é ü","name":"n"}]}`,
+			"resources/templates/list": `{"resourceTemplates":[{"uriTemplate":"tpl://{` + who + `}","name":"t"},{"uriTemplate":"q://x{?a,b}","name":"q"},` +
+				`{"uriTemplate":"r://{+rest}","name":"r"},{"uriTemplate":"two://{a}/in/{b}.md","name":"2"},{"uriTemplate":"skill://{name}/SKILL.md","name":"s"},{"uriTemplate":"ui://app/{x}","name":"u"}]}`,
+		}
+		for _, own := range []string{"file:///é ü", "tpl://a%2Fb", "tpl://100%25", "tpl://é", "q://x?a=1%262&b=%C3%BC", "r://a/b?c#d", "two://a%2Fb/in/c%20d.md", "skill://foo/SKILL.md", "ui://app/1", "unl:%C3%BC", "unl:a%2Fb"} {
+			all["resources/read "+own] = `{"contents":[{"uri":"` + own + `","text":"` + who + " " + own + `"}]}`
+		}
+		return all
+	}
+	h := settled(t, nil, "a", shelf(t, replies("a")), "b", shelf(t, replies("b")))
+	const shown = "mcphub://b/tpl:%2F%2F{b} mcphub://b/q:%2F%2Fx{?a,b} mcphub://b/r:%2F%2F{+rest} mcphub://b/two:%2F%2F{a}%2Fin%2F{b}.md" +
+		" skill://mcphub/b/skill:%2F%2F{name}%2FSKILL.md ui://mcphub/b/ui:%2F%2Fapp%2F{x}"
+	if got := strings.Join(member(t, h, wire.ResourceTemplates, "resourceTemplates", "uriTemplate"), " "); !strings.HasSuffix(got, " "+shown) {
+		t.Errorf("the templates are %s", got)
+	}
+	const listed = "mcphub://b/file:%2F%2F%2F%C3%A9%20%C3%BC"
+	for uri, want := range map[string][2]string{ // published, read by b
+		"mcphub://b/tpl:%2F%2Fa%2Fb":                  {"", "tpl://a%2Fb"},
+		"mcphub://b/tpl%3A%2F%2Fa%252Fb":              {"mcphub://b/tpl:%2F%2Fa%2Fb", "tpl://a%2Fb"}, // escaped whole
+		"mcphub://b/tpl:%2F%2F100%25":                 {"", "tpl://100%25"},
+		"mcphub://b/q:%2F%2Fx?a=1%262&b=%C3%BC":       {"", "q://x?a=1%262&b=%C3%BC"},
+		"mcphub://b/r:%2F%2Fa/b?c#d":                  {"", "r://a/b?c#d"},
+		"mcphub://b/two:%2F%2Fa%2Fb%2Fin%2Fc%20d.md":  {"", "two://a%2Fb/in/c%20d.md"},
+		"skill://mcphub/b/skill:%2F%2Ffoo%2FSKILL.md": {"", "skill://foo/SKILL.md"},
+		"mcphub://b/skill:%2F%2Ffoo%2FSKILL.md":       {"skill://mcphub/b/skill:%2F%2Ffoo%2FSKILL.md", "skill://foo/SKILL.md"},
+		"ui://mcphub/b/ui:%2F%2Fapp%2F1":              {"", "ui://app/1"},
+		listed:                                        {"", "file:///é ü"},
+		"mcphub://b/file%3A%2F%2F%2F%C3%A9%20%C3%BC":  {listed, "file:///é ü"},
+		"mcphub://b/file:///é ü":                      {listed, "file:///é ü"},
+		"mcphub://b/unl:ü":                            {"mcphub://b/unl:%25C3%25BC", "unl:%C3%BC"},
+		"mcphub://b/unl:a%252Fb":                      {"", "unl:a%2Fb"},
+	} {
+		if want[0] == "" {
+			want[0] = uri
+		}
+		published, text := read(t, h, uri)
+		if published != want[0] || text != "b "+want[1] {
+			t.Errorf("%s: read %s, %s", uri, published, text)
+		}
+		if _, again := read(t, h, published); again != text {
+			t.Errorf("%s says it is %s, which reads %s", uri, published, again)
+		}
+	}
+	if published, text := read(t, h, "tpl://a%2Fb"); published != "tpl://a%2Fb" || text != "a tpl://a%2Fb" {
+		t.Errorf("a's own: %s, %s", published, text)
+	}
+	for mention, want := range map[string]string{"@mcp:b/tpl://é": "b tpl://é", "@mcp:b/tpl://a%2Fb": "b tpl://a%2Fb"} {
+		if got := promptText(ask(t, h, "", wire.PromptsGet, `{"name":"mcp_inline","arguments":{"text":"`+mention+`"}}`)); got != want {
+			t.Errorf("%s became %s", mention, got)
+		}
+	}
+}
+
 // TestB121 has a server list one URI as a resource and as a template. The hub passes both on, once each.
 func TestB121(t *testing.T) {
 	h := settled(t, nil, "a", shelf(t, testmcp.Replies{
