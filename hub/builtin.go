@@ -33,16 +33,9 @@ func listResources(h merged, _ context.Context, r *Request, args []byte) Answer 
 	c := h.current()
 	for _, method := range []string{wire.ResourcesList, wire.ResourceTemplates} {
 		for _, it := range c.lists[method].items {
-			owner := c.resources[it.key].server
-			for _, t := range c.templates {
-				if owner == nil && t.published == it.key {
-					owner = t.server
-				}
+			if owner := it.server.Name(); server == "" || server == owner {
+				text.WriteString(it.key + "\t" + wire.String(wire.Get(it.raw, "name")) + "\t(" + owner + ")\n")
 			}
-			if owner == nil || server != "" && owner.Name() != server {
-				continue
-			}
-			text.WriteString(it.key + "\t" + wire.String(wire.Get(it.raw, "name")) + "\t(" + owner.Name() + ")\n")
 		}
 	}
 	if text.Len() == 0 {

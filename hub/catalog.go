@@ -74,14 +74,23 @@ func build(set *config.Settings, servers []*upstream.Server, serverInfo []byte) 
 	for _, t := range c.tools {
 		c.readPages(t)
 	}
+	// From here on it is known what every resource is published as.
 	for _, t := range c.tools {
 		t.raw = publisher{c, t.server}.meta(t.raw)
 		c.byName[t.name] = t
-		tools = append(tools, item{t.name, t.raw})
+		tools = append(tools, item{t.name, t.raw, t.server})
+	}
+	for _, p := range prompts {
+		p.raw = publisher{c, p.server}.meta(p.raw)
+	}
+	for _, items := range [][]item{resources, templates} {
+		for i := range items {
+			items[i].raw = publisher{c, items[i].server}.meta(items[i].raw)
+		}
 	}
 	for _, t := range builtins(set.ResourceTools, len(resources)+len(templates) > 0) {
 		c.byName[t.name] = t
-		tools = append(tools, item{t.name, t.raw})
+		tools = append(tools, item{t.name, t.raw, nil})
 	}
 	c.lists[wire.ToolsList] = newListing("tools", tools, ttl[wire.ToolsList], serverInfo)
 	c.lists[wire.PromptsList] = newListing("prompts", c.namePrompts(set, prompts), ttl[wire.PromptsList], serverInfo)

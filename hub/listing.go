@@ -7,13 +7,15 @@ import (
 	"strconv"
 	"strings"
 
+	"mcphub/upstream"
 	"mcphub/wire"
 )
 
 // item is one thing that is published: a tool, a prompt, a resource or a template.
 type item struct {
-	key string // what clients know it by: a name or a URI
-	raw []byte // the definition as clients see it
+	key    string           // what clients know it by: a name or a URI
+	raw    []byte           // the definition as clients see it
+	server *upstream.Server // whose it is; nil: the hub's own
 }
 
 // listing is one list, prebuilt as clients get it.

@@ -96,7 +96,7 @@ func TestListedTwice(t *testing.T) {
 			t.Errorf("%s has %d pages: %q", method, len(got), got)
 		}
 	}
-	twice := newListing("x", []item{{"same", []byte("1")}, {"same", []byte("2")}, {"z", []byte("3")}}, 0, nil)
+	twice := newListing("x", []item{{key: "same"}, {key: "same"}, {key: "z"}}, 0, nil)
 	if n, err := twice.from(wire.Quote(twice.cursor(2))); n != 2 || err != nil {
 		t.Errorf("behind the second of two equal items it goes on at %d, %v", n, err)
 	}

@@ -61,7 +61,7 @@ func (c *catalog) readResources(s *upstream.Server, offer *upstream.Offer) (item
 		} else {
 			c.resources[at.own] = at
 		}
-		items = append(items, item{published, raw})
+		items = append(items, item{published, raw, s})
 	}
 	return items
 }
@@ -153,7 +153,7 @@ func (c *catalog) readTemplates(s *upstream.Server, offer *upstream.Offer) (item
 		}
 		t.shown = pieces(t.published)
 		c.templates = append(c.templates, t)
-		items = append(items, item{t.published, raw})
+		items = append(items, item{t.published, raw, s})
 	}
 	slices.SortStableFunc(c.templates, func(a, b template) int {
 		return cmp.Compare(len(strings.Join(b.pieces, "")), len(strings.Join(a.pieces, "")))

@@ -263,6 +263,59 @@ func TestResultsNamePublishedURIs(t *testing.T) {
 	}
 }
 
+// TestDefinitionsAndTasksNamePublishedURIs looks where else a server names what had to be moved: in definitions, in the
+// _meta of blocks, in the result of a task.
+func TestDefinitionsAndTasksNamePublishedURIs(t *testing.T) {
+	const meta = `"_meta":{"ui":{"resourceUri":"ui://page"},"ui/resourceUri":"ui://page"}`
+	replies := testmcp.Replies{
+		"resources/list":           `{"resources":[{"uri":"ui://page","name":"p"},{"uri":"test://same","name":"n",` + meta + `}]}`,
+		"resources/templates/list": `{"resourceTemplates":[{"uriTemplate":"t:{x}","name":"t",` + meta + `}]}`,
+		"prompts/list":             `{"prompts":[{"name":"p",` + meta + `}]}`,
+		"tools/list":               `{"tools":[{"name":"show","inputSchema":{"type":"object"}}]}`,
+		"tools/call": `{"content":[{"type":"resource_link","uri":"test://same","name":"n",` + meta + `},` +
+			`{"type":"resource","resource":{"uri":"test://same","text":"t",` + meta + `}}],"task":{"taskId":"t1"}}`,
+		"tasks/get": `{"taskId":"t1","status":"completed","result":{"content":[{"type":"resource_link","uri":"test://same","name":"n"}],` + meta + `}}`,
+	}
+	h := settled(t, nil, "a", shelf(t, testmcp.Replies{"resources/list": replies["resources/list"]}), "b", shelf(t, replies))
+	for what, c := range map[string]struct {
+		method, params string
+		moved          int // URIs, each of which b has under the hub's name for it
+	}{
+		"resources": {wire.ResourcesList, "{}", 4}, "templates": {wire.ResourceTemplates, "{}", 2}, "prompts": {wire.PromptsList, "{}", 2},
+		"a call": {wire.ToolsCall, `{"name":"mcp_b_show"}`, 6}, "a task": {"tasks/get", `{"taskId":"t1"}`, 3},
+	} {
+		if c.method == "tasks/get" {
+			ask(t, h, "", wire.ToolsCall, `{"name":"mcp_b_show"}`) // so that the hub knows whose the task is
+		}
+		got := ask(t, h, "", c.method, c.params)
+		text := string(got.Result)
+		if n := strings.Count(text, `"ui://mcphub/b/ui:%2F%2Fpage"`) + strings.Count(text, `"mcphub://b/test:%2F%2Fsame"`); n != c.moved {
+			t.Errorf("%s: %d URIs of b, want %d: %s %s", what, n, c.moved, text, got.Error)
+		}
+	}
+	if text := string(ask(t, h, "", wire.ResourcesList, "{}").Result); strings.Count(text, `"ui://page"`) != 3 {
+		t.Errorf("a's own: %s", text)
+	}
+}
+
+// TestPageOfAServerWithoutResources collides with the page of the only server that has resources.
+func TestPageOfAServerWithoutResources(t *testing.T) {
+	show := `{"tools":[{"name":"show","inputSchema":{"type":"object"},"_meta":{"ui":{"resourceUri":"ui://p"}}}]}`
+	h := settled(t, nil, "cap", shelf(t, testmcp.Replies{"resources/list": `{"resources":[{"uri":"ui://p","name":"n"}]}`}),
+		"nocap", shelf(t, testmcp.Replies{
+			"initialize": `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"n","version":"1"}}`,
+			"tools/list": show, "tools/call": `{"content":[{"type":"resource_link","uri":"ui://p","name":"n"}],"_meta":{"ui":{"resourceUri":"ui://p"}}}`,
+		}))
+	const moved = `"ui://mcphub/nocap/ui:%2F%2Fp"`
+	_, byName := tools(t, h)
+	if got := string(wire.Path(byName["mcp_nocap_show"], "_meta", "ui", "resourceUri")); got != moved {
+		t.Errorf("the tool's page is %s", got)
+	}
+	if got := string(ask(t, h, "", wire.ToolsCall, `{"name":"mcp_nocap_show"}`).Result); strings.Count(got, moved) != 2 {
+		t.Errorf("the result is %s", got)
+	}
+}
+
 // TestUnknownResource has every era of client ask servers of every era, and the hub itself.
 func TestUnknownResource(t *testing.T) {
 	for _, servers := range [][]any{{"old", stdio("well")}, {"new", stdio("modern-only")}, {"old", stdio("well"), "new", stdio("modern-only")}} {
