@@ -24,12 +24,12 @@ type Client struct {
 
 	own    *ownConn // relayed sessions only
 	lastID atomic.Int64
+	subs   interests
 
 	mu    sync.Mutex // guards the rest
 	level string     // of log messages, "" before logging/setLevel
 	asked map[string]chan wire.Message
-	subs  map[string]route // subscribed resources by published URI
-	left  bool             // the session is over
+	left  bool // the session is over
 
 	pending []string // resources that it was subscribed to in the hub's last process, until it is again
 	conns   map[*upstream.Server]*ownConn
@@ -103,12 +103,10 @@ func (h *Hub) Leave(c *Client) {
 	delete(h.clients, c)
 	h.mu.Unlock()
 	c.mu.Lock()
-	subs, conns := c.subs, c.conns
-	c.subs, c.conns, c.left = nil, nil, true
+	conns := c.conns
+	c.conns, c.left = nil, true
 	c.mu.Unlock()
-	for _, at := range subs {
-		h.tasks.Go(func() { subscriptions{h}.release(at) })
-	}
+	subscriptions{h}.end(&c.subs)
 	logs{h}.lowerLevel()
 	// A program may take seconds to end; nobody waits for that but Close.
 	for _, own := range conns {

@@ -162,6 +162,7 @@ func (h *Hub) rebuild() *catalog {
 			h.announce("", l.changed)
 		}
 	}
+	subscriptions{h}.followAll(now)
 	return now
 }
 

@@ -3,7 +3,6 @@ package hub
 import (
 	"context"
 	"encoding/json"
-	"maps"
 	"slices"
 )
 
@@ -19,7 +18,7 @@ type State struct {
 func (c *Client) State() State {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	subs := append(slices.Collect(maps.Keys(c.subs)), c.pending...)
+	subs := append(c.subs.uris(), c.pending...)
 	slices.Sort(subs)
 	return State{Params: c.Params, Level: c.level, Subs: slices.Compact(subs), Own: c.own != nil}
 }

@@ -36,47 +36,25 @@ func (h subscriptions) subscribeTo(ctx context.Context, c *Client, uri string) A
 	if !ok {
 		return notFound(uri, false)
 	}
-	c.mu.Lock()
-	if c.left {
-		c.mu.Unlock()
-		return Answer{Result: []byte("{}")}
-	}
-	if c.subs == nil {
-		c.subs = map[string]route{}
-	}
-	_, known := c.subs[uri]
-	c.subs[uri] = at
-	c.mu.Unlock()
-	if known {
-		return Answer{Result: []byte("{}")}
-	}
-	answer, err := at.server.Wishes().Subscribe(ctx, at.own)
-	if err != nil || answer.Error != nil {
-		c.mu.Lock()
-		delete(c.subs, uri)
-		c.mu.Unlock()
-	}
-	return answerOf(answer, err)
+	answer := answerOf(h.watch(ctx, &c.subs, uri, at))
+	h.follow(h.catalog.Load(), &c.subs) // which may have changed since uri was looked up
+	return answer
 }
 
 func (h subscriptions) unsubscribe(ctx context.Context, r *Request) Answer {
-	uri := wire.String(wire.Get(r.Msg.Params, "uri"))
-	r.Client.mu.Lock()
-	at, known := r.Client.subs[uri]
-	delete(r.Client.subs, uri)
-	r.Client.pending = slices.DeleteFunc(r.Client.pending, func(p string) bool { return p == uri })
-	r.Client.mu.Unlock()
-	if !known {
+	uri, c := wire.String(wire.Get(r.Msg.Params, "uri")), r.Client
+	c.mu.Lock()
+	c.pending = slices.DeleteFunc(c.pending, func(p string) bool { return p == uri })
+	c.mu.Unlock()
+	c.subs.mu.Lock()
+	it := c.subs.byURI[uri]
+	delete(c.subs.byURI, uri)
+	told := it != nil && it.told
+	c.subs.mu.Unlock()
+	if !told {
 		return Answer{Result: []byte("{}")}
 	}
-	return answerOf(at.server.Wishes().Unsubscribe(ctx, at.own))
-}
-
-// release takes one subscription back when nobody waits for that.
-func (h subscriptions) release(at route) {
-	ctx, cancel := context.WithTimeout(context.Background(), at.server.Config().RequestTimeout)
-	defer cancel()
-	_, _ = at.server.Wishes().Unsubscribe(ctx, at.own)
+	return answerOf(it.server.Wishes().Unsubscribe(ctx, it.own))
 }
 
 // covers says whether a subscription to own is one to uri too: servers may tell of a part of what was
@@ -85,38 +63,45 @@ func covers(own, uri string) bool {
 	return own == uri || strings.HasPrefix(uri, strings.TrimSuffix(own, "/")+"/")
 }
 
-// updated tells those who subscribed to a resource that it has changed, by the URI that they know.
+// updated tells those who subscribed to a resource that it has changed, by every URI that they know it by.
 func (h subscriptions) updated(s *upstream.Server, m wire.Message) {
-	uri := wire.String(wire.Get(m.Params, "uri"))
-	c := h.catalog.Load()
-	message := func(published, own string) []byte {
-		if own != uri { // a part of what was subscribed
-			published = c.publishedURI(route{s, uri})
-		}
-		params := wire.Splice(m.Params, wire.Edit{Key: "uri", Value: wire.Quote(published)})
-		if meta := wire.Get(params, "_meta"); wire.Get(meta, wire.MetaSubscriptionID) != nil {
-			params = wire.Splice(params, wire.Edit{Key: "_meta", Value: wire.Splice(meta, wire.Edit{Key: wire.MetaSubscriptionID})})
-		}
-		return params
+	at := route{s, wire.String(wire.Get(m.Params, "uri"))}
+	published := h.catalog.Load().publishedURI(at)
+	params := m.Params
+	if meta := wire.Get(params, "_meta"); wire.Get(meta, wire.MetaSubscriptionID) != nil {
+		params = wire.Splice(params, wire.Edit{Key: "_meta", Value: wire.Splice(meta, wire.Edit{Key: wire.MetaSubscriptionID})})
 	}
+	of := func(name string) []byte { return wire.Splice(params, wire.Edit{Key: "uri", Value: wire.Quote(name)}) }
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for client := range h.clients {
-		client.mu.Lock()
-		for published, at := range client.subs {
-			if at.server == s && covers(at.own, uri) && client.Push != nil {
-				client.Push(wire.AppendNotification(nil, m.Method, message(published, at.own)))
-				break
+		for _, name := range client.subs.names(at, published) {
+			if client.Push != nil {
+				client.Push(wire.AppendNotification(nil, m.Method, of(name)))
 			}
 		}
-		client.mu.Unlock()
 	}
 	for w := range h.watchers {
-		for published, at := range w.subs {
-			if at.server == s && covers(at.own, uri) {
-				w.tell(news{m.Method, message(published, at.own)})
-				break
-			}
+		whole := published
+		if w.server != "" { // the server's own view
+			whole = at.own
+		}
+		for _, name := range w.subs.names(at, whole) {
+			w.tell(news{m.Method, of(name)})
+		}
+	}
+}
+
+// followAll moves the subscriptions of everybody in the merged view.
+func (h subscriptions) followAll(c *catalog) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for client := range h.clients {
+		h.follow(c, &client.subs)
+	}
+	for w := range h.watchers {
+		if w.server == "" {
+			h.follow(c, &w.subs)
 		}
 	}
 }
