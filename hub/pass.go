@@ -92,6 +92,7 @@ func (h merged) pass(ctx context.Context, r *Request) Answer {
 			return bridge(h).forward(ctx, r, t.server, &upstream.Call{Method: r.Msg.Method, Params: r.Msg.Params})
 		}
 	}
+	h.awaitAll(ctx) // the only one that is there now need not be the owner
 	family, _, _ := strings.Cut(r.Msg.Method, "/")
 	var owners []*upstream.Server
 	for _, s := range h.servers {

@@ -206,6 +206,20 @@ func (c *catalog) owner(uri string) (route, bool) {
 	return route{}, false
 }
 
+// described finds a template, or else a resource, that is listed, by its published or its qualified form.
+func (c *catalog) described(uri string) route {
+	server, own, _ := unqualified(uri)
+	for _, t := range c.templates {
+		if t.published == uri || t.server.Name() == server && t.own == own {
+			return t.route
+		}
+	}
+	if at, ok := c.locate(uri); ok && c.knows(at) {
+		return at
+	}
+	return route{}
+}
+
 // locate finds the owner of a URI: by the lists, by the server that it names; else the only server that
 // has resources at all, since some read what they do not list.
 func (c *catalog) locate(uri string) (route, bool) {
