@@ -2,6 +2,8 @@ package hub
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 
 	"mcphub/upstream"
@@ -27,8 +29,12 @@ func builtins(setting string, resources bool) []*tool {
 }
 
 // listResources is the tool mcp_list_resources.
-func listResources(h merged, _ context.Context, r *Request, args []byte) Answer {
+func listResources(h merged, ctx context.Context, r *Request, args []byte) Answer {
 	server := wire.String(wire.Get(args, "server"))
+	if server != "" && !h.Has(server) {
+		return h.toolError(r, "there is no server "+server+"; the servers are "+strings.Join(slices.Sorted(maps.Keys(h.byName)), ", "))
+	}
+	h.settle(ctx)
 	var text strings.Builder
 	c := h.current()
 	for _, method := range []string{wire.ResourcesList, wire.ResourceTemplates} {
@@ -44,6 +50,11 @@ func listResources(h merged, _ context.Context, r *Request, args []byte) Answer 
 	return h.face.finish(r, textResult(text.String()))
 }
 
+// toolError is the result of a tool of the hub's own that failed.
+func (h merged) toolError(r *Request, text string) Answer {
+	return h.face.finish(r, wire.Splice(textResult(text), wire.Edit{Key: "isError", Value: []byte("true")}))
+}
+
 func textResult(text string) []byte {
 	return append(append([]byte(`{"content":[{"type":"text","text":`), wire.Quote(text)...), `}]}`...)
 }
@@ -54,7 +65,7 @@ func readByTool(h merged, ctx context.Context, r *Request, args []byte) Answer {
 	answer := h.readQuietly(ctx, r, uri)
 	if answer.Error != nil {
 		_, text := wire.ErrorOf(answer.Error)
-		return h.face.finish(r, wire.Splice(textResult(text), wire.Edit{Key: "isError", Value: []byte("true")}))
+		return h.toolError(r, text)
 	}
 	content := mapElements(wire.Get(answer.Result, "contents"), func(part []byte) []byte {
 		return append(append([]byte(`{"type":"resource","resource":`), part...), '}')

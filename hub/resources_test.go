@@ -344,6 +344,9 @@ func TestResourceTools(t *testing.T) {
 	if got := ask(t, h, "", wire.ToolsCall, `{"name":"mcp_list_resources","arguments":{"server":"b"}}`); strings.Contains(string(got.Result), "(a)") || !strings.Contains(string(got.Result), "(b)") {
 		t.Errorf("of b alone: %s", got.Result)
 	}
+	if got := ask(t, h, "", wire.ToolsCall, `{"name":"mcp_list_resources","arguments":{"server":"c"}}`); string(wire.Get(got.Result, "isError")) != "true" || !strings.Contains(string(got.Result), "a, b") {
+		t.Errorf("of a server that is none: %s", got.Result)
+	}
 	got := askModern(t, h, wire.ToolsCall, `{"name":"mcp_read_resource","arguments":{"uri":"mcphub://b/test:%2F%2Fsame"}}`)
 	if string(firstContent(got)) != `{"type":"resource","resource":{"uri":"mcphub://b/test:%2F%2Fsame","text":"b's"}}` || string(wire.Get(got.Result, "resultType")) != `"complete"` {
 		t.Errorf("mcp_read_resource: %s %s", got.Result, got.Error)
