@@ -2,6 +2,8 @@ package hub
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 
 	"mcphub/upstream"
@@ -27,28 +29,30 @@ func builtins(setting string, resources bool) []*tool {
 }
 
 // listResources is the tool mcp_list_resources.
-func listResources(h merged, _ context.Context, r *Request, args []byte) Answer {
+func listResources(h merged, ctx context.Context, r *Request, args []byte) Answer {
 	server := wire.String(wire.Get(args, "server"))
+	if server != "" && !h.Has(server) {
+		return h.toolError(r, "there is no server "+server+"; the servers are "+strings.Join(slices.Sorted(maps.Keys(h.byName)), ", "))
+	}
+	h.settle(ctx)
 	var text strings.Builder
 	c := h.current()
 	for _, method := range []string{wire.ResourcesList, wire.ResourceTemplates} {
 		for _, it := range c.lists[method].items {
-			owner := c.resources[it.key].server
-			for _, t := range c.templates {
-				if owner == nil && t.published == it.key {
-					owner = t.server
-				}
+			if owner := it.server.Name(); server == "" || server == owner {
+				text.WriteString(it.key + "\t" + wire.String(wire.Get(it.raw, "name")) + "\t(" + owner + ")\n")
 			}
-			if owner == nil || server != "" && owner.Name() != server {
-				continue
-			}
-			text.WriteString(it.key + "\t" + wire.String(wire.Get(it.raw, "name")) + "\t(" + owner.Name() + ")\n")
 		}
 	}
 	if text.Len() == 0 {
 		text.WriteString("no resources\n")
 	}
 	return h.face.finish(r, textResult(text.String()))
+}
+
+// toolError is the result of a tool of the hub's own that failed.
+func (h merged) toolError(r *Request, text string) Answer {
+	return h.face.finish(r, wire.Splice(textResult(text), wire.Edit{Key: "isError", Value: []byte("true")}))
 }
 
 func textResult(text string) []byte {
@@ -61,7 +65,7 @@ func readByTool(h merged, ctx context.Context, r *Request, args []byte) Answer {
 	answer := h.readQuietly(ctx, r, uri)
 	if answer.Error != nil {
 		_, text := wire.ErrorOf(answer.Error)
-		return h.face.finish(r, wire.Splice(textResult(text), wire.Edit{Key: "isError", Value: []byte("true")}))
+		return h.toolError(r, text)
 	}
 	content := mapElements(wire.Get(answer.Result, "contents"), func(part []byte) []byte {
 		return append(append([]byte(`{"type":"resource","resource":`), part...), '}')
@@ -75,11 +79,16 @@ func (h merged) readQuietly(ctx context.Context, r *Request, uri string) Answer 
 	if !ok {
 		return notFound(uri, r.modern())
 	}
+	return h.readAt(ctx, r, at)
+}
+
+// readAt is readQuietly of a resource whose server is known.
+func (h merged) readAt(ctx context.Context, r *Request, at route) Answer {
 	answer := bridge(h).send(ctx, r, at.server, &upstream.Call{
 		Method: wire.ResourcesRead, Params: wire.Splice(nil, wire.Edit{Key: "uri", Value: wire.Quote(at.own)}),
 	})
 	if asksInput(answer.Result) {
-		return failed(&wire.Error{Code: wire.CodeInternal, Message: uri + " is read with questions: use resources/read"})
+		return failed(&wire.Error{Code: wire.CodeInternal, Message: at.own + " is read with questions: use resources/read"})
 	}
 	return Answer{Result: h.catalog.Load().republish(at.server, answer.Result), Error: answer.Error}
 }

@@ -46,7 +46,7 @@ func (h merged) callTool(ctx context.Context, r *Request) Answer {
 func (h merged) findLate(ctx context.Context, quoted []byte) *tool {
 	name := wire.String(quoted)
 	for _, s := range h.servers {
-		if h.couldBe(s, name) {
+		if reserved[name] || h.couldBe(s, name) { // the hub's own tools may depend on what servers have
 			await(ctx, s, s.Config().ConnectTimeout)
 		}
 	}
@@ -62,11 +62,11 @@ func (h merged) awaitAll(ctx context.Context) {
 
 // locateLate finds the owner of a URI, once the servers that could have it are known.
 func (h merged) locateLate(ctx context.Context, uri string) (route, bool) {
-	if at, ok := h.locate(uri); ok {
+	if at, ok := h.current().locate(uri); ok {
 		return at, true
 	}
 	h.awaitAll(ctx)
-	return h.locate(uri)
+	return h.current().locate(uri)
 }
 
 // callUnlisted passes a name that nobody lists to the one server that publishes its names as they are,
@@ -148,39 +148,44 @@ func (h merged) readResource(ctx context.Context, r *Request) Answer {
 // complete routes a completion/complete by what it completes.
 func (h merged) complete(ctx context.Context, r *Request) Answer {
 	ref := wire.Get(r.Msg.Params, "ref")
-	c := h.current()
-	var at route
-	var known bool
+	if wire.String(wire.Get(ref, "type")) == "ref/prompt" && wire.String(wire.Get(ref, "name")) == inlineName {
+		return h.completeInline(r)
+	}
+	at, key := h.current().completed(ref)
+	if at.server == nil {
+		h.awaitAll(ctx)
+		at, key = h.current().completed(ref)
+	}
+	if at.server == nil {
+		return invalid("completion/complete: its ref names nothing that is published")
+	}
+	offer := at.server.Offer()
+	declared := offer.Has("completions")
+	if !declared && offer.Version >= wire.V20250326 { // before that, there was no word for it
+		return h.face.finish(r, noCompletion)
+	}
+	answer := bridge(h).forward(ctx, r, at.server, &upstream.Call{
+		Method: r.Msg.Method, Params: wire.Splice(r.Msg.Params, wire.Edit{
+			Key: "ref", Value: wire.Splice(ref, wire.Edit{Key: key, Value: wire.Quote(at.own)})}),
+	})
+	if code, _ := wire.ErrorOf(answer.Error); code == wire.CodeMethodNotFound && !declared {
+		return h.face.finish(r, noCompletion)
+	}
+	return answer
+}
+
+// noCompletion is what a server that completes nothing knows of anything.
+var noCompletion = []byte(`{"completion":{"values":[]}}`)
+
+// completed finds what a completion's ref names, and the member that names it.
+func (c *catalog) completed(ref []byte) (at route, key string) {
 	switch wire.String(wire.Get(ref, "type")) {
 	case "ref/prompt":
-		name := wire.String(wire.Get(ref, "name"))
-		if name == inlineName {
-			return h.completeInline(r)
-		}
-		if at, known = c.prompts[name]; known {
-			ref = wire.Splice(ref, wire.Edit{Key: "name", Value: wire.Quote(at.own)})
-		}
+		return c.prompts[wire.String(wire.Get(ref, "name"))], "name"
 	case "ref/resource":
-		uri := wire.String(wire.Get(ref, "uri"))
-		for _, t := range c.templates {
-			if t.published == uri {
-				at, known = t.route, true
-			}
-		}
-		if !known {
-			at, known = c.resources[uri]
-		}
-		ref = wire.Splice(ref, wire.Edit{Key: "uri", Value: wire.Quote(at.own)})
+		return c.described(wire.String(wire.Get(ref, "uri"))), "uri"
 	}
-	switch {
-	case !known:
-		return invalid("completion/complete: its ref names nothing that is published")
-	case at.server.Offer() == nil || !at.server.Offer().Has("completions"):
-		return h.face.finish(r, []byte(`{"completion":{"values":[]}}`))
-	}
-	return bridge(h).forward(ctx, r, at.server, &upstream.Call{
-		Method: r.Msg.Method, Params: wire.Splice(r.Msg.Params, wire.Edit{Key: "ref", Value: ref}),
-	})
+	return route{}, ""
 }
 
 // finish gives a result of the hub's own what the client's era wants in it.

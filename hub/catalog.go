@@ -19,6 +19,7 @@ type route struct {
 // catalog is everything that is published at one moment. It is never changed once it is in use.
 type catalog struct {
 	change    int64 // of the hub's count, when it was built
+	servers   map[string]*upstream.Server
 	tools     []*tool
 	byName    map[string]*tool
 	prompts   map[string]route    // by published name
@@ -30,21 +31,25 @@ type catalog struct {
 	notes     map[string][]string // by server: what was dropped, repaired or renamed
 }
 
-// listed are the methods whose lists the catalog has, with the notification of their changes.
-var listed = []struct{ method, changed string }{
-	{wire.ToolsList, wire.ToolsChanged}, {wire.PromptsList, wire.PromptsChanged},
-	{wire.ResourcesList, wire.ResourcesChanged}, {wire.ResourceTemplates, wire.ResourcesChanged},
+// listed are the methods whose lists the catalog has, with what a server needs for them and the notification of
+// their changes.
+var listed = []struct{ method, capability, changed string }{
+	{wire.ToolsList, "tools", wire.ToolsChanged}, {wire.PromptsList, "prompts", wire.PromptsChanged},
+	{wire.ResourcesList, "resources", wire.ResourcesChanged}, {wire.ResourceTemplates, "resources", wire.ResourcesChanged},
 }
 
 // build merges the servers' offers. Order follows the configuration, then each server's own list.
 func build(set *config.Settings, servers []*upstream.Server, serverInfo []byte) *catalog {
 	c := &catalog{
 		byName: map[string]*tool{}, prompts: map[string]route{}, resources: map[string]route{},
-		moved: map[route]string{}, lists: map[string]*listing{}, notes: map[string][]string{},
+		servers: map[string]*upstream.Server{}, moved: map[route]string{}, lists: map[string]*listing{}, notes: map[string][]string{},
 	}
 	var resources, templates []item
 	var prompts []*prompt
 	ttl := map[string]int64{}
+	for _, s := range servers { // the form of a URI is a server's before that has said anything
+		c.servers[s.Name()] = s
+	}
 	for _, s := range servers {
 		offer := s.Offer()
 		if offer == nil {
@@ -59,7 +64,7 @@ func build(set *config.Settings, servers []*upstream.Server, serverInfo []byte) 
 		resources = append(resources, c.readResources(s, offer)...)
 		templates = append(templates, c.readTemplates(s, offer)...)
 		for _, l := range listed {
-			if known, ok := ttl[l.method]; !ok || offer.TTL[l.method] < known {
+			if known, ok := ttl[l.method]; offer.Has(l.capability) && (!ok || offer.TTL[l.method] < known) {
 				ttl[l.method] = offer.TTL[l.method]
 			}
 		}
@@ -69,14 +74,23 @@ func build(set *config.Settings, servers []*upstream.Server, serverInfo []byte) 
 	for _, t := range c.tools {
 		c.readPages(t)
 	}
+	// From here on it is known what every resource is published as.
 	for _, t := range c.tools {
 		t.raw = publisher{c, t.server}.meta(t.raw)
 		c.byName[t.name] = t
-		tools = append(tools, item{t.name, t.raw})
+		tools = append(tools, item{t.name, t.raw, t.server})
+	}
+	for _, p := range prompts {
+		p.raw = publisher{c, p.server}.meta(p.raw)
+	}
+	for _, items := range [][]item{resources, templates} {
+		for i := range items {
+			items[i].raw = publisher{c, items[i].server}.meta(items[i].raw)
+		}
 	}
 	for _, t := range builtins(set.ResourceTools, len(resources)+len(templates) > 0) {
 		c.byName[t.name] = t
-		tools = append(tools, item{t.name, t.raw})
+		tools = append(tools, item{t.name, t.raw, nil})
 	}
 	c.lists[wire.ToolsList] = newListing("tools", tools, ttl[wire.ToolsList], serverInfo)
 	c.lists[wire.PromptsList] = newListing("prompts", c.namePrompts(set, prompts), ttl[wire.PromptsList], serverInfo)

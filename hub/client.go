@@ -25,11 +25,11 @@ type Client struct {
 
 	own    *ownConn // relayed sessions only
 	lastID atomic.Int64
+	subs   interests
 
 	mu    sync.Mutex           // guards the rest
 	level string               // of log messages, "" before logging/setLevel
 	asked map[string]*question // open ones by id
-	subs  map[string]route     // subscribed resources by published URI
 	left  bool                 // the session is over
 
 	pending []string // resources that it was subscribed to in the hub's last process, until it is again
@@ -92,6 +92,7 @@ func invalid(text string) Answer {
 
 // Join registers a session, so that it hears of changes. Leave ends what Join and initialize began.
 func (h *Hub) Join(c *Client) {
+	c.subs.client = c
 	h.mu.Lock()
 	h.clients[c] = struct{}{}
 	h.mu.Unlock()
@@ -104,14 +105,10 @@ func (h *Hub) Leave(c *Client) {
 	delete(h.clients, c)
 	h.mu.Unlock()
 	c.mu.Lock()
-	subs, conns := c.subs, c.conns
-	c.subs, c.conns, c.left = nil, nil, true
+	conns := c.conns
+	c.conns, c.left = nil, true
 	c.mu.Unlock()
-	for _, at := range subs {
-		if own := conns[at.server]; own == nil || !own.subscribed(at.own) {
-			h.tasks.Go(func() { subscriptions{h}.release(at) })
-		}
-	}
+	subscriptions{h}.end(&c.subs)
 	logs{h}.lowerLevel()
 	// A program may take seconds to end; nobody waits for that but Close.
 	for _, own := range conns {
@@ -119,6 +116,12 @@ func (h *Hub) Leave(c *Client) {
 	}
 	if c.own != nil {
 		h.tasks.Go(c.own.close)
+	}
+}
+
+func (c *Client) push(msg []byte) {
+	if c.Push != nil {
+		c.Push(msg)
 	}
 }
 
@@ -208,7 +211,7 @@ func (h *Hub) Notify(ctx context.Context, c *Client, m wire.Message) {
 	case wire.RootsChanged:
 		c.tellOwn(ctx, m)
 	default:
-		merged{h}.passNotice(c, m)
+		extensions{h}.notify(c, m)
 	}
 }
 

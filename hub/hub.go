@@ -86,7 +86,7 @@ func New(cfg *config.Config, opt Options) *Hub {
 			h.byName[entry.Name] = s
 		}
 	}
-	h.catalog.Store(build(h.set, nil, h.face.info()))
+	h.catalog.Store(build(h.set, h.servers, h.face.info()))
 	return h
 }
 
@@ -162,6 +162,7 @@ func (h *Hub) rebuild() *catalog {
 			h.announce("", l.changed)
 		}
 	}
+	subscriptions{h}.followAll(now)
 	return now
 }
 

@@ -1,8 +1,10 @@
 package hub
 
 import (
+	"bytes"
 	"context"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"mcphub/wire"
@@ -23,7 +25,11 @@ const inlineMost = 32
 
 // inline is prompts/get of the prompt mcp_inline. A mention that cannot be read stays, with a notice.
 func (h merged) inline(ctx context.Context, r *Request) Answer {
-	text := wire.String(wire.Path(r.Msg.Params, "arguments", "text"))
+	raw := wire.Path(r.Msg.Params, "arguments", "text")
+	if !wire.IsString(raw) {
+		return invalid("prompts/get: " + inlineName + " needs the argument text")
+	}
+	text := wire.String(raw)
 	var notices []string
 	n := 0
 	out := mention.ReplaceAllStringFunc(text, func(found string) string {
@@ -38,7 +44,7 @@ func (h merged) inline(ctx context.Context, r *Request) Answer {
 			notices = append(notices, found+": one text may mention 32 resources")
 			return found
 		}
-		answer := h.readQuietly(ctx, r, qualified(server, uri))
+		answer := h.readAt(ctx, r, route{h.byName[server], uri})
 		content, ok := contentText(answer.Result)
 		if !ok {
 			_, why := wire.ErrorOf(answer.Error)
@@ -78,8 +84,12 @@ func (h merged) completeInline(r *Request) Answer {
 	text := wire.String(wire.Path(r.Msg.Params, "argument", "value"))
 	start := strings.LastIndex(text, "@mcp:")
 	var values [][]byte
+	total := 0
 	offer := func(value string) {
-		if start >= 0 && strings.HasPrefix(value, text[start:]) && len(values) < completionsMost {
+		if start < 0 || !strings.HasPrefix(value, text[start:]) {
+			return
+		}
+		if total++; total <= completionsMost {
 			values = append(values, wire.Quote(text[:start]+value))
 		}
 	}
@@ -90,16 +100,14 @@ func (h merged) completeInline(r *Request) Answer {
 		}
 		if o := s.Offer(); o != nil {
 			for _, raw := range o.Resources {
-				offer("@mcp:" + s.Name() + "/" + wire.String(wire.Get(raw, "uri")))
+				whole := "@mcp:" + s.Name() + "/" + wire.String(wire.Get(raw, "uri"))
+				if mention.FindString(whole) == whole { // else it could not be told from the text around it
+					offer(whole)
+				}
 			}
 		}
 	}
-	out := []byte(`{"completion":{"values":[`)
-	for i, v := range values {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, v...)
-	}
+	out := []byte(`{"completion":{"total":` + strconv.Itoa(total) + `,"hasMore":` + strconv.FormatBool(total > len(values)) + `,"values":[`)
+	out = append(out, bytes.Join(values, []byte(","))...)
 	return h.face.finish(r, append(out, `]}}`...))
 }

@@ -2,6 +2,7 @@ package hub
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"mcphub/wire"
@@ -17,8 +18,8 @@ var listenKinds = []struct{ member, method string }{
 // watcher is one open subscriptions/listen stream.
 type watcher struct {
 	server string
-	wants  map[string]bool  // by notification method
-	subs   map[string]route // resources by the URI that the client gave
+	wants  map[string]bool // by notification method
+	subs   interests
 	news   chan news
 }
 
@@ -44,7 +45,7 @@ func (h subscriptions) listen(ctx context.Context, r *Request) Answer {
 	if !r.modern() || r.Out == nil {
 		return unknownMethod(r.Msg.Method)
 	}
-	w := &watcher{server: r.Client.Server, wants: map[string]bool{}, subs: map[string]route{}, news: make(chan news, watcherQueue)}
+	w := &watcher{server: r.Client.Server, wants: map[string]bool{}, news: make(chan news, watcherQueue)}
 	granted := h.grant(ctx, w, wire.Get(r.Msg.Params, "notifications"))
 	h.mu.Lock()
 	h.watchers[w] = struct{}{}
@@ -53,10 +54,11 @@ func (h subscriptions) listen(ctx context.Context, r *Request) Answer {
 		h.mu.Lock()
 		delete(h.watchers, w)
 		h.mu.Unlock()
-		for _, at := range w.subs {
-			h.tasks.Go(func() { h.release(at) })
-		}
+		h.end(&w.subs)
 	}()
+	if w.server == "" {
+		h.follow(h.catalog.Load(), &w.subs) // which may have changed while servers were asked
+	}
 	id := wire.Edit{Key: wire.MetaSubscriptionID, Value: r.Msg.ID}
 	tell := func(method string, params []byte) {
 		meta := wire.Splice(wire.Get(params, "_meta"), id)
@@ -88,8 +90,9 @@ func (h subscriptions) grant(ctx context.Context, w *watcher, filter []byte) []b
 	wanted := wire.Get(filter, "resourceSubscriptions")
 	h.watchAll(ctx, w, wanted)
 	var uris []byte
+	known := w.subs.uris()
 	for raw := range wire.Elements(wanted) {
-		if _, ok := w.subs[wire.String(raw)]; ok {
+		if slices.Contains(known, wire.String(raw)) {
 			uris = append(append(uris, ','), raw...)
 		}
 	}
@@ -100,38 +103,20 @@ func (h subscriptions) grant(ctx context.Context, w *watcher, filter []byte) []b
 	return wire.Splice(nil, granted...)
 }
 
-// watchAll subscribes to resources side by side: servers may be starting.
+// watchAll subscribes to resources of a view side by side: servers may be starting.
 func (h subscriptions) watchAll(ctx context.Context, w *watcher, wanted []byte) {
 	var asking sync.WaitGroup
-	var mu sync.Mutex
-	seen := map[string]bool{}
 	for raw := range wire.Elements(wanted) {
-		uri := wire.String(raw)
-		if seen[uri] {
-			continue
-		}
-		seen[uri] = true
 		asking.Go(func() {
-			if at, ok := h.watch(ctx, w.server, uri); ok {
-				mu.Lock()
-				w.subs[uri] = at
-				mu.Unlock()
+			uri := wire.String(raw)
+			at, ok := route{h.byName[w.server], uri}, uri != ""
+			if w.server == "" {
+				at, ok = merged(h).locateLate(ctx, uri)
+			}
+			if ok {
+				_, _ = h.watch(ctx, &w.subs, uri, at) // what fails is not granted
 			}
 		})
 	}
 	asking.Wait()
-}
-
-// watch subscribes to one resource of a view.
-func (h subscriptions) watch(ctx context.Context, view, uri string) (at route, ok bool) {
-	if view == "" {
-		at, ok = merged(h).locateLate(ctx, uri)
-	} else {
-		at, ok = route{h.byName[view], uri}, uri != ""
-	}
-	if !ok {
-		return at, false
-	}
-	answer, err := at.server.Wishes().Subscribe(ctx, at.own)
-	return at, err == nil && answer.Error == nil
 }

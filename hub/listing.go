@@ -7,13 +7,15 @@ import (
 	"strconv"
 	"strings"
 
+	"mcphub/upstream"
 	"mcphub/wire"
 )
 
 // item is one thing that is published: a tool, a prompt, a resource or a template.
 type item struct {
-	key string // what clients know it by: a name or a URI
-	raw []byte // the definition as clients see it
+	key    string           // what clients know it by: a name or a URI
+	raw    []byte           // the definition as clients see it
+	server *upstream.Server // whose it is; nil: the hub's own
 }
 
 // listing is one list, prebuilt as clients get it.
@@ -101,6 +103,9 @@ func (l *listing) from(cursor []byte) (int, *wire.Error) {
 	n, numErr := strconv.Atoi(number)
 	if err != nil || numErr != nil || !ok || n < 0 {
 		return 0, &wire.Error{Code: wire.CodeInvalidParams, Message: "invalid cursor: start again without one"}
+	}
+	if 0 < n && n <= len(l.items) && l.items[n-1].key == key { // nothing has moved
+		return n, nil
 	}
 	if i := slices.IndexFunc(l.items, func(it item) bool { return it.key == key }); i >= 0 {
 		return i + 1, nil

@@ -23,6 +23,8 @@ type ownConn struct {
 	ready   bool // notifications/initialized has been sent
 	closed  bool
 	lasting map[string]lasting
+
+	subscribers map[string]int // of the merged view, by URI: a session may know one by several names
 }
 
 // lasting is a request whose effect lasts as long as a connection does, so that it is made again on the next one.
@@ -120,12 +122,40 @@ func (o *ownConn) kept() map[string]lasting {
 	return maps.Clone(o.lasting)
 }
 
-// subscribed says whether the session is subscribed to a resource by this connection.
-func (o *ownConn) subscribed(uri string) bool {
+// Subscribe has the server tell the session of changes of a resource.
+func (o *ownConn) Subscribe(ctx context.Context, uri string) (upstream.Answer, error) {
 	o.mu.Lock()
-	defer o.mu.Unlock()
-	_, ok := o.lasting[uri]
-	return ok && uri != ""
+	o.subscribers[uri]++
+	first := o.subscribers[uri] == 1
+	o.mu.Unlock()
+	if !first {
+		return upstream.Answer{Result: []byte("{}")}, nil
+	}
+	return o.call(ctx, o.request(subscription(wire.ResourcesSubscribe, uri)))
+}
+
+// Unsubscribe takes one Subscribe back. It opens no connection for that.
+func (o *ownConn) Unsubscribe(ctx context.Context, uri string) (upstream.Answer, error) {
+	l := subscription(wire.ResourceUnsubscribe, uri)
+	o.mu.Lock()
+	o.subscribers[uri]--
+	last, conn := o.subscribers[uri] <= 0, o.conn
+	if last {
+		delete(o.subscribers, uri)
+	}
+	o.mu.Unlock()
+	if !last {
+		return upstream.Answer{Result: []byte("{}")}, nil
+	}
+	o.remember(l)
+	if conn == nil || conn.Err() != nil {
+		return upstream.Answer{Result: []byte("{}")}, nil
+	}
+	return conn.Call(ctx, o.request(l))
+}
+
+func subscription(method, uri string) lasting {
+	return lasting{method, wire.Splice(nil, wire.Edit{Key: "uri", Value: wire.Quote(uri)})}
 }
 
 // notify passes a session's notification on. Cancellations never come here: they end a request's context.
@@ -186,7 +216,7 @@ func (h apartness) orphan(s *upstream.Server, conn *upstream.Conn, m wire.Messag
 	if _, known := h.apartFrom.LoadOrStore(s, true); !known {
 		h.opt.Log.Warn().Str("server", s.Name()).Str("method", m.Method).
 			Msg("asked a question that could be for several clients; each client gets a connection of its own from now on")
-		h.part(s)
+		subscriptions(h).part(s)
 	}
 	h.orphans.Add(1)
 	return decline(conn, m)
@@ -208,80 +238,19 @@ func (h apartness) connFor(ctx context.Context, c *Client, s *upstream.Server) (
 	return s.Connect(ctx)
 }
 
-// subscribe has a client hear of a resource on the connection that it uses with its server.
-func (h apartness) subscribe(ctx context.Context, c *Client, at route) Answer {
-	if !h.keeps(c, at.server) {
-		return answerOf(at.server.Wishes().Subscribe(ctx, at.own))
-	}
-	own := h.connOf(c, at.server)
-	return answerOf(own.call(ctx, own.request(subscription(wire.ResourcesSubscribe, at.own))))
-}
-
-// unsubscribe takes one subscribe back, on whichever connection it was made.
-func (h apartness) unsubscribe(ctx context.Context, c *Client, at route) Answer {
-	c.mu.Lock()
-	own := c.conns[at.server]
-	c.mu.Unlock()
-	if own == nil || !own.subscribed(at.own) {
-		return answerOf(at.server.Wishes().Unsubscribe(ctx, at.own))
-	}
-	return answerOf(own.call(ctx, own.request(subscription(wire.ResourceUnsubscribe, at.own))))
-}
-
-func subscription(method, uri string) lasting {
-	return lasting{method, wire.Splice(nil, wire.Edit{Key: "uri", Value: wire.Quote(uri)})}
-}
-
-// part moves the subscriptions of all sessions to connections of their own, because their server does not share its
-// any more.
-func (h apartness) part(s *upstream.Server) {
-	type sub struct {
-		c   *Client
-		uri string
-		at  route
-	}
-	var subs []sub
-	h.mu.Lock()
-	for c := range h.clients {
-		c.mu.Lock()
-		for uri, at := range c.subs {
-			if at.server == s && c.Params != nil {
-				subs = append(subs, sub{c, uri, at})
-			}
-		}
-		c.mu.Unlock()
-	}
-	h.mu.Unlock()
-	for _, it := range subs {
-		h.tasks.Go(func() {
-			ctx, cancel := context.WithTimeout(context.Background(), s.Config().RequestTimeout)
-			defer cancel()
-			if h.subscribe(ctx, it.c, it.at).Error != nil {
-				return
-			}
-			it.c.mu.Lock()
-			still := it.c.subs[it.uri] == it.at
-			it.c.mu.Unlock()
-			if still { // else it has been taken back meanwhile
-				subscriptions(h).release(it.at)
-			}
-		})
-	}
-}
-
 // connOf returns the connection that a client's session has with a server, making it where there is none.
 func (h apartness) connOf(c *Client, s *upstream.Server) *ownConn {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
 	case c.left:
-		return &ownConn{server: s, closed: true}
+		return &ownConn{server: s, closed: true, subscribers: map[string]int{}}
 	case c.conns == nil:
 		c.conns = map[*upstream.Server]*ownConn{}
 	}
 	own := c.conns[s]
 	if own == nil {
-		own = &ownConn{server: s, tasks: &h.tasks, ready: true, params: ownParams(c), unclaimed: func(m wire.Message) { logs(h).ownNotice(c, s, m) }}
+		own = &ownConn{server: s, tasks: &h.tasks, ready: true, subscribers: map[string]int{}, params: ownParams(c), unclaimed: func(m wire.Message) { logs(h).ownNotice(c, s, m) }}
 		if c.level != "" {
 			own.remember(levelRequest(c.level))
 		}

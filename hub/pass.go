@@ -75,8 +75,11 @@ func taskOf(result []byte) []byte {
 	return wire.Get(result, "taskId")
 }
 
+// extensions pass on what the hub itself has no part in.
+type extensions struct{ *Hub }
+
 // news passes a notification on to the client whose the id in it is, and to nobody else.
-func (h subscriptions) news(s *upstream.Server, kind string, id []byte, m wire.Message) {
+func (h extensions) news(s *upstream.Server, kind string, id []byte, m wire.Message) {
 	mine, ok := h.claims.Get(kind + wire.String(id))
 	if !ok || mine.server != s {
 		return
@@ -90,7 +93,7 @@ func (h subscriptions) news(s *upstream.Server, kind string, id []byte, m wire.M
 }
 
 // unknown passes on a notification that the hub does not know, where only one session can be meant.
-func (h subscriptions) unknown(m wire.Message) {
+func (h extensions) unknown(m wire.Message) {
 	var only *Client
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -108,8 +111,8 @@ func (h subscriptions) unknown(m wire.Message) {
 	}
 }
 
-// passNotice carries a notification of an extension to the one server there is for it.
-func (h merged) passNotice(c *Client, m wire.Message) {
+// notify carries a notification of an extension to the one server there is for it.
+func (h extensions) notify(c *Client, m wire.Message) {
 	owners := h.owners(m.Method)
 	if len(owners) != 1 {
 		return
@@ -127,7 +130,8 @@ func (h merged) passNotice(c *Client, m wire.Message) {
 // pass carries a request of an extension to the one server that can own it. Which one that is, the hub
 // does not guess.
 func (h merged) pass(ctx context.Context, r *Request) Answer {
-	owners := h.owners(r.Msg.Method)
+	h.awaitAll(ctx) // the only one that is there now need not be the owner
+	owners := extensions(h).owners(r.Msg.Method)
 	if id := wire.Get(r.Msg.Params, "taskId"); id != nil {
 		if t, ok := h.claims.Get(ofTask + wire.String(id)); ok && t.server != nil {
 			owners = []*upstream.Server{t.server}
@@ -168,7 +172,7 @@ func knowing(ctx context.Context, servers []*upstream.Server, id []byte) (those 
 }
 
 // owners are the servers that may know an extension's method.
-func (h merged) owners(method string) (owners []*upstream.Server) {
+func (h extensions) owners(method string) (owners []*upstream.Server) {
 	family, _, _ := strings.Cut(strings.TrimPrefix(method, "notifications/"), "/")
 	for _, s := range h.servers {
 		if offer := s.Offer(); offer != nil && (family != "tasks" || hasTasks(offer)) {

@@ -43,9 +43,9 @@ func (c *catalog) namePrompts(set *config.Settings, prompts []*prompt) []item {
 			published = suffixed(set, published, p.server.Name(), p.own)
 		}
 		c.prompts[published] = p.route
-		items = append(items, item{published, wire.Splice(p.raw, wire.Edit{Key: "name", Value: wire.Quote(published)})})
+		items = append(items, item{published, wire.Splice(p.raw, wire.Edit{Key: "name", Value: wire.Quote(published)}), p.server})
 	}
-	return append(items, item{inlineName, inlinePrompt})
+	return append(items, item{inlineName, inlinePrompt, nil})
 }
 
 // notPrompt is the error for a prompt that nobody publishes.

@@ -81,9 +81,12 @@ func TestB124(t *testing.T) {
 	h := settled(t, nil, "a", first, "b", stdio("modern-only"), "none", none)
 	for ref, want := range map[string]string{
 		`{"type":"ref/prompt","name":"mcp_a_greet","title":"x"}`: `["Ada","Alan"]`, `{"type":"ref/prompt","name":"mcp_b_greet"}`: `["Ada","Alan"]`,
-		`{"type":"ref/resource","uri":"test://words/{word}"}`:                  `["Ada","Alan"]`,
-		`{"type":"ref/resource","uri":"mcphub://b/test:%2F%2Fwords%2F{word}"}`: `["Ada","Alan"]`,
-		`{"type":"ref/prompt","name":"mcp_none_greet"}`:                        `[]`,
+		`{"type":"ref/resource","uri":"test://words/{word}"}`:                        `["Ada","Alan"]`,
+		`{"type":"ref/resource","uri":"mcphub://b/test:%2F%2Fwords%2F{word}"}`:       `["Ada","Alan"]`,
+		`{"type":"ref/resource","uri":"mcphub://a/test:%2F%2Fwords%2F{word}"}`:       `["Ada","Alan"]`,
+		`{"type":"ref/resource","uri":"mcphub://a/test%3A%2F%2Fwords%2F%7Bword%7D"}`: `["Ada","Alan"]`,
+		`{"type":"ref/resource","uri":"mcphub://a/test:%2F%2Fhello.txt"}`:            `["Ada","Alan"]`,
+		`{"type":"ref/prompt","name":"mcp_none_greet"}`:                              `[]`,
 	} {
 		for era, got := range map[string]Answer{
 			"session":   ask(t, h, "", wire.CompletionComplete, `{"ref":`+ref+`,"argument":{"name":"name","value":"A"},"context":{"arguments":{"x":"y"}}}`),
@@ -102,9 +105,25 @@ func TestB124(t *testing.T) {
 	if n := log.Count(wire.CompletionComplete); n < 2 {
 		t.Errorf("the owner was asked %d times", n)
 	}
-	for _, ref := range []string{`{"type":"ref/prompt","name":"greet"}`, `{"type":"ref/resource","uri":"no://x"}`, `{"type":"ref/odd"}`, `null`} {
+	for _, ref := range []string{`{"type":"ref/prompt","name":"greet"}`, `{"type":"ref/resource","uri":"no://x"}`, `{"type":"ref/resource","uri":"mcphub://a/no:x"}`, `{"type":"ref/odd"}`, `null`} {
 		if got := ask(t, h, "", wire.CompletionComplete, `{"ref":`+ref+`,"argument":{"name":"n","value":""}}`); !strings.Contains(string(got.Error), "-32602") {
 			t.Errorf("%s: %s %s", ref, got.Result, got.Error)
+		}
+	}
+}
+
+// TestCompletionOfOldServers asks servers of the first version, which had no capability for completion, and of the next.
+func TestCompletionOfOldServers(t *testing.T) {
+	of := func(version, also string) entry {
+		return stdio(also + testmcp.Replies{
+			"initialize": `{"protocolVersion":"` + version + `","capabilities":{"prompts":{},"resources":{}},"serverInfo":{"name":"n","version":"1"}}`,
+		}.Name(t))
+	}
+	h := settled(t, nil, "first", of(wire.V20241105, ""), "lacks", of(wire.V20241105, "refuses:completion/complete+"), "next", of(wire.V20250326, ""))
+	for server, want := range map[string]string{"first": `["Ada","Alan"]`, "lacks": `[]`, "next": `[]`} {
+		got := ask(t, h, "", wire.CompletionComplete, `{"ref":{"type":"ref/prompt","name":"mcp_`+server+`_greet"},"argument":{"name":"name","value":"A"}}`)
+		if values := string(wire.Path(got.Result, "completion", "values")); values != want {
+			t.Errorf("%s: %s %s", server, got.Result, got.Error)
 		}
 	}
 }
@@ -146,5 +165,32 @@ func TestInline(t *testing.T) {
 		if values := string(wire.Path(got.Result, "completion", "values")); values != want {
 			t.Errorf("%q is completed by %s", text, values)
 		}
+	}
+}
+
+// TestRequestsWaitForServersThatStart asks a hub that has just been started for what only its server can answer.
+func TestRequestsWaitForServersThatStart(t *testing.T) {
+	slow := stdio("slow-initialize:200+" + testmcp.Replies{
+		"initialize":     `{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"resources":{},"prompts":{},"completions":{},"tasks":{"list":{}}},"serverInfo":{"name":"n","version":"1"}}`,
+		"resources/list": `{"resources":[{"uri":"x:1","name":"n"}]}`, "resources/read x:1": `{"contents":[{"uri":"x:1","text":"found"}]}`,
+		"vendor/x": `{"found":1}`, "tasks/list": `{"tasks":["found"]}`,
+		"completion/complete": `{"completion":{"values":["found"]}}`,
+	}.Name(t))
+	slow["startupTimeoutMs"] = 0
+	for _, c := range [][2]string{
+		{wire.ToolsCall, `{"name":"mcp_list_resources"}`}, {wire.ToolsCall, `{"name":"mcp_read_resource","arguments":{"uri":"x:1"}}`},
+		{wire.CompletionComplete, `{"ref":{"type":"ref/prompt","name":"mcp_slow_greet"},"argument":{"name":"name","value":""}}`},
+		{wire.CompletionComplete, `{"ref":{"type":"ref/resource","uri":"x:1"},"argument":{"name":"name","value":""}}`},
+		{"vendor/x", `{}`}, {"tasks/list", `{}`},
+	} {
+		h := start(t, nil, "slow", slow)
+		if got := ask(t, h, "", c[0], c[1]); !strings.Contains(string(got.Result), "found") && !strings.Contains(string(got.Result), "x:1") {
+			t.Errorf("%s %s: %s %s", c[0], c[1], got.Result, got.Error)
+		}
+	}
+	h := start(t, nil, "fast", stdio("well"), "slow", slow)
+	<-h.Servers()[0].Settled()
+	if got := ask(t, h, "", "vendor/x", `{}`); !strings.Contains(string(got.Error), "several servers") {
+		t.Errorf("the owner is guessed: %s %s", got.Result, got.Error)
 	}
 }

@@ -203,7 +203,8 @@ func (h relayed) fit(a Answer, modern bool, conn *upstream.Conn) Answer {
 	return a
 }
 
-// cacheable adds the caching hints that the stateless era demands (MCP 2026-07-28, Caching).
+// cacheable adds the caching hints that the stateless era demands (MCP 2026-07-28, Caching). What a server says that
+// anybody may keep was said to the hub, whose clients see it by the hub's rules.
 func cacheable(a Answer, method string, modern bool) Answer {
 	if !modern || a.Result == nil {
 		return a
@@ -213,9 +214,11 @@ func cacheable(a Answer, method string, modern bool) Answer {
 	default:
 		return a
 	}
+	edits := []wire.Edit{{Key: "cacheScope", Value: []byte(`"private"`)}}
 	if wire.Get(a.Result, "ttlMs") == nil {
-		a.Result = wire.Splice(a.Result, wire.Edit{Key: "ttlMs", Value: []byte("0")}, wire.Edit{Key: "cacheScope", Value: []byte(`"private"`)})
+		edits = append(edits, wire.Edit{Key: "ttlMs", Value: []byte("0")})
 	}
+	a.Result = wire.Splice(a.Result, edits...)
 	return a
 }
 

@@ -67,10 +67,10 @@ func (p publisher) meta(obj []byte) []byte {
 }
 
 // block edits a content block: a link, an embedded resource, or the content of a resource itself.
-func (p publisher) block(block []byte) []byte {
-	block = p.uri(block, "uri")
-	return in(block, "resource", func(inner []byte) []byte { return p.uri(inner, "uri") })
-}
+func (p publisher) block(block []byte) []byte { return in(p.named(block), "resource", p.named) }
+
+// named edits what names itself by a URI.
+func (p publisher) named(obj []byte) []byte { return p.meta(p.uri(obj, "uri")) }
 
 func (p publisher) blocks(list []byte) []byte {
 	if len(list) == 0 || list[0] != '[' {
@@ -79,18 +79,26 @@ func (p publisher) blocks(list []byte) []byte {
 	return mapElements(list, p.block)
 }
 
-// republish edits the URIs in a server's result: those of contents, of embedded resources, of links, and those in
-// its _meta. A result that names no other than published ones stays as it is.
-func (c *catalog) republish(s *upstream.Server, result []byte) []byte {
-	if len(c.readable) < 2 || !bytes.Contains(result, []byte(`ri"`)) && !bytes.Contains(result, []byte(`outputTemplate"`)) {
-		return result // with one server that has resources, every URI is its own
-	}
-	p := publisher{c, s}
+// result edits the URIs of contents, of embedded resources and of links, and those in _meta.
+func (p publisher) result(result []byte) []byte {
 	result = in(p.meta(result), "content", p.blocks)
 	result = in(result, "contents", p.blocks)
 	return in(result, "messages", func(list []byte) []byte {
 		return mapElements(list, func(message []byte) []byte { return in(message, "content", p.blocks) })
 	})
+}
+
+// republish edits the URIs in a server's result, and in the result of a task that it holds. One that names no other
+// than published ones stays as it is.
+func (c *catalog) republish(s *upstream.Server, result []byte) []byte {
+	if !bytes.Contains(result, []byte(`ri"`)) && !bytes.Contains(result, []byte(`outputTemplate"`)) {
+		return result
+	}
+	if len(c.readable) < 2 && len(c.moved) == 0 && !bytes.Contains(result, []byte("mcphub")) {
+		return result // with one server that has resources, every URI is its own
+	}
+	p := publisher{c, s}
+	return in(p.result(result), "result", p.result)
 }
 
 // mapElements applies f to every element of a raw array.

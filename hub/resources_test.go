@@ -86,6 +86,39 @@ func TestSameURITwice(t *testing.T) {
 	}
 }
 
+// TestQualifiedFormIsItsServers has a server list what can only mean another's resources, or look like its own.
+func TestQualifiedFormIsItsServers(t *testing.T) {
+	const hijack, page, self = "mcphub://b/b:%2F%2Fonly", "ui://mcphub/b/ui:%2F%2Fp", "mcphub://a/x:1"
+	a := shelf(t, testmcp.Replies{
+		"resources/list":           `{"resources":[{"uri":"` + hijack + `","name":"n"},{"uri":"` + self + `","name":"n"},{"uri":"mcphub://nobody/x","name":"n"}]}`,
+		"resources/templates/list": `{"resourceTemplates":[{"uriTemplate":"mcphub://b/{x}","name":"n"},{"uriTemplate":"{+all}","name":"n"}]}`,
+		"tools/list":               `{"tools":[{"name":"show","inputSchema":{"type":"object"},"_meta":{"ui":{"resourceUri":"` + page + `"}}}]}`,
+		"resources/read " + hijack: `{"contents":[{"uri":"` + hijack + `","text":"a's"}]}`, "resources/read " + page: `{"contents":[{"uri":"` + page + `","text":"a's page"}]}`,
+		"resources/read " + self: `{"contents":[{"uri":"` + self + `","text":"a's own"}]}`,
+		"tools/call":             `{"content":[{"type":"resource_link","uri":"` + hijack + `","name":"n"},{"type":"resource_link","uri":"mcphub://b/unlisted","name":"n"}]}`,
+	})
+	h := settled(t, nil, "a", a, "b", shelf(t, notes("b", "test://same")))
+	moved, movedPage, movedSelf := qualified("a", hijack), "ui://mcphub/a/ui:%2F%2Fmcphub%2Fb%2Fui:%252F%252Fp", qualified("a", self)
+	if got := strings.Join(uris(t, h), " "); got != moved+" "+movedSelf+" mcphub://nobody/x test://same b://only" {
+		t.Errorf("the resources are %s", got)
+	}
+	if got := strings.Join(member(t, h, wire.ResourceTemplates, "resourceTemplates", "uriTemplate"), " "); got != "mcphub://a/mcphub:%2F%2Fb%2F{x} {+all} file:///{path}" {
+		t.Errorf("the templates are %s", got)
+	}
+	for uri, want := range map[string][2]string{hijack: {"b://only", "only b's"}, moved: {moved, "a's"}, movedPage: {movedPage, "a's page"}, movedSelf: {movedSelf, "a's own"}} {
+		if published, text := read(t, h, uri); published != want[0] || text != want[1] {
+			t.Errorf("%s: read %s, %s", uri, published, text)
+		}
+	}
+	result := string(ask(t, h, "", wire.ToolsCall, `{"name":"mcp_a_show"}`).Result)
+	if !strings.Contains(result, `"`+moved+`"`) || !strings.Contains(result, `"`+qualified("a", "mcphub://b/unlisted")+`"`) {
+		t.Errorf("a's links are %s", result)
+	}
+	if notes := strings.Join(h.Notes("a"), "\n"); !strings.Contains(notes, moved+`: that form means resources of server "b"`) {
+		t.Errorf("the notes of a do not say so: %s", notes)
+	}
+}
+
 // TestB118 has two servers with one template and different contents.
 func TestB118(t *testing.T) {
 	h := settled(t, nil, "a", shelf(t, notes("a", "a://x")), "b", shelf(t, notes("b", "b://x")))
@@ -106,6 +139,64 @@ func TestB118(t *testing.T) {
 	for own, want := range map[string]string{"x{/p*}{?q,r}": "mcphub://s/x{/p*}{?q,r}", "a b/{+p}/c": "mcphub://s/a%20b%2F{+p}%2Fc"} {
 		if got := qualifiedTemplate("s", own); got != want {
 			t.Errorf("%s is published as %s, want %s", own, got, want)
+		}
+	}
+}
+
+// TestValuesOfMovedTemplates fills in templates that collide: the server gets the values as the client escaped them.
+// What it lists reaches it as it lists it, however its qualified form was escaped.
+func TestValuesOfMovedTemplates(t *testing.T) {
+	replies := func(who string) testmcp.Replies {
+		all := testmcp.Replies{
+			"resources/list": `{"resources":[{"uri":"file:///é ü","name":"n"}]}`,
+			"resources/templates/list": `{"resourceTemplates":[{"uriTemplate":"tpl://{` + who + `}","name":"t"},{"uriTemplate":"q://x{?a,b}","name":"q"},` +
+				`{"uriTemplate":"r://{+rest}","name":"r"},{"uriTemplate":"two://{a}/in/{b}.md","name":"2"},{"uriTemplate":"skill://{name}/SKILL.md","name":"s"},{"uriTemplate":"ui://app/{x}","name":"u"}]}`,
+		}
+		for _, own := range []string{"file:///é ü", "tpl://a%2Fb", "tpl://100%25", "tpl://é", "q://x?a=1%262&b=%C3%BC", "r://a/b?c#d", "two://a%2Fb/in/c%20d.md", "skill://foo/SKILL.md", "ui://app/1", "unl:%C3%BC", "unl:a%2Fb"} {
+			all["resources/read "+own] = `{"contents":[{"uri":"` + own + `","text":"` + who + " " + own + `"}]}`
+		}
+		return all
+	}
+	h := settled(t, nil, "a", shelf(t, replies("a")), "b", shelf(t, replies("b")))
+	const shown = "mcphub://b/tpl:%2F%2F{b} mcphub://b/q:%2F%2Fx{?a,b} mcphub://b/r:%2F%2F{+rest} mcphub://b/two:%2F%2F{a}%2Fin%2F{b}.md" +
+		" skill://mcphub/b/skill:%2F%2F{name}%2FSKILL.md ui://mcphub/b/ui:%2F%2Fapp%2F{x}"
+	if got := strings.Join(member(t, h, wire.ResourceTemplates, "resourceTemplates", "uriTemplate"), " "); !strings.HasSuffix(got, " "+shown) {
+		t.Errorf("the templates are %s", got)
+	}
+	const listed = "mcphub://b/file:%2F%2F%2F%C3%A9%20%C3%BC"
+	for uri, want := range map[string][2]string{ // published, read by b
+		"mcphub://b/tpl:%2F%2Fa%2Fb":                  {"", "tpl://a%2Fb"},
+		"mcphub://b/tpl%3A%2F%2Fa%252Fb":              {"mcphub://b/tpl:%2F%2Fa%2Fb", "tpl://a%2Fb"}, // escaped whole
+		"mcphub://b/tpl:%2F%2F100%25":                 {"", "tpl://100%25"},
+		"mcphub://b/q:%2F%2Fx?a=1%262&b=%C3%BC":       {"", "q://x?a=1%262&b=%C3%BC"},
+		"mcphub://b/r:%2F%2Fa/b?c#d":                  {"", "r://a/b?c#d"},
+		"mcphub://b/two:%2F%2Fa%2Fb%2Fin%2Fc%20d.md":  {"", "two://a%2Fb/in/c%20d.md"},
+		"skill://mcphub/b/skill:%2F%2Ffoo%2FSKILL.md": {"", "skill://foo/SKILL.md"},
+		"mcphub://b/skill:%2F%2Ffoo%2FSKILL.md":       {"skill://mcphub/b/skill:%2F%2Ffoo%2FSKILL.md", "skill://foo/SKILL.md"},
+		"ui://mcphub/b/ui:%2F%2Fapp%2F1":              {"", "ui://app/1"},
+		listed:                                        {"", "file:///é ü"},
+		"mcphub://b/file%3A%2F%2F%2F%C3%A9%20%C3%BC":  {listed, "file:///é ü"},
+		"mcphub://b/file:///é ü":                      {listed, "file:///é ü"},
+		"mcphub://b/unl:ü":                            {"mcphub://b/unl:%25C3%25BC", "unl:%C3%BC"},
+		"mcphub://b/unl:a%252Fb":                      {"", "unl:a%2Fb"},
+	} {
+		if want[0] == "" {
+			want[0] = uri
+		}
+		published, text := read(t, h, uri)
+		if published != want[0] || text != "b "+want[1] {
+			t.Errorf("%s: read %s, %s", uri, published, text)
+		}
+		if _, again := read(t, h, published); again != text {
+			t.Errorf("%s says it is %s, which reads %s", uri, published, again)
+		}
+	}
+	if published, text := read(t, h, "tpl://a%2Fb"); published != "tpl://a%2Fb" || text != "a tpl://a%2Fb" {
+		t.Errorf("a's own: %s, %s", published, text)
+	}
+	for mention, want := range map[string]string{"@mcp:b/tpl://é": "b tpl://é", "@mcp:b/tpl://a%2Fb": "b tpl://a%2Fb"} {
+		if got := promptText(ask(t, h, "", wire.PromptsGet, `{"name":"mcp_inline","arguments":{"text":"`+mention+`"}}`)); got != want {
+			t.Errorf("%s became %s", mention, got)
 		}
 	}
 }
@@ -172,6 +263,59 @@ func TestResultsNamePublishedURIs(t *testing.T) {
 	}
 }
 
+// TestDefinitionsAndTasksNamePublishedURIs looks where else a server names what had to be moved: in definitions, in the
+// _meta of blocks, in the result of a task.
+func TestDefinitionsAndTasksNamePublishedURIs(t *testing.T) {
+	const meta = `"_meta":{"ui":{"resourceUri":"ui://page"},"ui/resourceUri":"ui://page"}`
+	replies := testmcp.Replies{
+		"resources/list":           `{"resources":[{"uri":"ui://page","name":"p"},{"uri":"test://same","name":"n",` + meta + `}]}`,
+		"resources/templates/list": `{"resourceTemplates":[{"uriTemplate":"t:{x}","name":"t",` + meta + `}]}`,
+		"prompts/list":             `{"prompts":[{"name":"p",` + meta + `}]}`,
+		"tools/list":               `{"tools":[{"name":"show","inputSchema":{"type":"object"}}]}`,
+		"tools/call": `{"content":[{"type":"resource_link","uri":"test://same","name":"n",` + meta + `},` +
+			`{"type":"resource","resource":{"uri":"test://same","text":"t",` + meta + `}}],"task":{"taskId":"t1"}}`,
+		"tasks/get": `{"taskId":"t1","status":"completed","result":{"content":[{"type":"resource_link","uri":"test://same","name":"n"}],` + meta + `}}`,
+	}
+	h := settled(t, nil, "a", shelf(t, testmcp.Replies{"resources/list": replies["resources/list"]}), "b", shelf(t, replies))
+	for what, c := range map[string]struct {
+		method, params string
+		moved          int // URIs, each of which b has under the hub's name for it
+	}{
+		"resources": {wire.ResourcesList, "{}", 4}, "templates": {wire.ResourceTemplates, "{}", 2}, "prompts": {wire.PromptsList, "{}", 2},
+		"a call": {wire.ToolsCall, `{"name":"mcp_b_show"}`, 6}, "a task": {"tasks/get", `{"taskId":"t1"}`, 3},
+	} {
+		if c.method == "tasks/get" {
+			ask(t, h, "", wire.ToolsCall, `{"name":"mcp_b_show"}`) // so that the hub knows whose the task is
+		}
+		got := ask(t, h, "", c.method, c.params)
+		text := string(got.Result)
+		if n := strings.Count(text, `"ui://mcphub/b/ui:%2F%2Fpage"`) + strings.Count(text, `"mcphub://b/test:%2F%2Fsame"`); n != c.moved {
+			t.Errorf("%s: %d URIs of b, want %d: %s %s", what, n, c.moved, text, got.Error)
+		}
+	}
+	if text := string(ask(t, h, "", wire.ResourcesList, "{}").Result); strings.Count(text, `"ui://page"`) != 3 {
+		t.Errorf("a's own: %s", text)
+	}
+}
+
+// TestPageOfAServerWithoutResources collides with the page of the only server that has resources.
+func TestPageOfAServerWithoutResources(t *testing.T) {
+	show := `{"tools":[{"name":"show","inputSchema":{"type":"object"},"_meta":{"ui":{"resourceUri":"ui://p"}}}]}`
+	h := settled(t, nil, "cap", shelf(t, testmcp.Replies{"resources/list": `{"resources":[{"uri":"ui://p","name":"n"}]}`}),
+		"nocap", shelf(t, testmcp.Replies{
+			"initialize": `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"n","version":"1"}}`,
+			"tools/list": show, "tools/call": `{"content":[{"type":"resource_link","uri":"ui://p","name":"n"}],"_meta":{"ui":{"resourceUri":"ui://p"}}}`,
+		}))
+	const moved = `"ui://mcphub/nocap/ui:%2F%2Fp"`
+	_, byName := tools(t, h)
+	if got := string(wire.Path(byName["mcp_nocap_show"], "_meta", "ui", "resourceUri")); got != moved {
+		t.Errorf("the tool's page is %s", got)
+	}
+	if got := string(ask(t, h, "", wire.ToolsCall, `{"name":"mcp_nocap_show"}`).Result); strings.Count(got, moved) != 2 {
+		t.Errorf("the result is %s", got)
+	}
+}
+
 // TestUnknownResource has every era of client ask servers of every era, and the hub itself.
 func TestUnknownResource(t *testing.T) {
 	for _, servers := range [][]any{{"old", stdio("well")}, {"new", stdio("modern-only")}, {"old", stdio("well"), "new", stdio("modern-only")}} {
@@ -200,6 +344,9 @@ func TestResourceTools(t *testing.T) {
 	if got := ask(t, h, "", wire.ToolsCall, `{"name":"mcp_list_resources","arguments":{"server":"b"}}`); strings.Contains(string(got.Result), "(a)") || !strings.Contains(string(got.Result), "(b)") {
 		t.Errorf("of b alone: %s", got.Result)
 	}
+	if got := ask(t, h, "", wire.ToolsCall, `{"name":"mcp_list_resources","arguments":{"server":"c"}}`); string(wire.Get(got.Result, "isError")) != "true" || !strings.Contains(string(got.Result), "a, b") {
+		t.Errorf("of a server that is none: %s", got.Result)
+	}
 	got := askModern(t, h, wire.ToolsCall, `{"name":"mcp_read_resource","arguments":{"uri":"mcphub://b/test:%2F%2Fsame"}}`)
 	if string(firstContent(got)) != `{"type":"resource","resource":{"uri":"mcphub://b/test:%2F%2Fsame","text":"b's"}}` || string(wire.Get(got.Result, "resultType")) != `"complete"` {
 		t.Errorf("mcp_read_resource: %s %s", got.Result, got.Error)
@@ -226,35 +373,4 @@ func firstContent(a Answer) []byte {
 		return block
 	}
 	return nil
-}
-
-// TestPagesOfEveryList reads each list two items at a time.
-func TestPagesOfEveryList(t *testing.T) {
-	h := settled(t, nil, "a", stdio("well"), "b", stdio("well"), "c", stdio("modern-only"))
-	for method, list := range map[string]string{
-		wire.ToolsList: "tools", wire.PromptsList: "prompts", wire.ResourcesList: "resources", wire.ResourceTemplates: "resourceTemplates",
-	} {
-		whole := string(wire.Get(ask(t, h, "", method, "{}").Result, list))
-		var paged []string
-		cursor := ""
-		for range 100 {
-			got := askModern(t, h, method, `{`+cursor+`"_meta":{"mcphub/pageSize":2}}`)
-			n := 0
-			for item := range wire.Elements(wire.Get(got.Result, list)) {
-				paged = append(paged, string(item))
-				n++
-			}
-			if n > 2 || string(wire.Get(got.Result, "resultType")) != `"complete"` {
-				t.Errorf("%s: a page is %s", method, got.Result)
-			}
-			next := wire.Get(got.Result, "nextCursor")
-			if next == nil {
-				break
-			}
-			cursor = `"cursor":` + string(next) + `,`
-		}
-		if got := "[" + strings.Join(paged, ",") + "]"; got != whole || len(paged) < 3 {
-			t.Errorf("%s: in pages %s, whole %s", method, got, whole)
-		}
-	}
 }

@@ -3,7 +3,6 @@ package hub
 import (
 	"context"
 	"encoding/json"
-	"maps"
 	"slices"
 )
 
@@ -19,9 +18,10 @@ type State struct {
 
 // State describes the session as it is now.
 func (c *Client) State() State {
+	subs := c.subs.uris()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	subs := append(slices.Collect(maps.Keys(c.subs)), c.pending...)
+	subs = append(subs, c.pending...)
 	slices.Sort(subs)
 	st := State{Params: c.Params, Level: c.level, Subs: slices.Compact(subs), Own: c.own != nil}
 	if c.own != nil {

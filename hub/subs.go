@@ -2,7 +2,6 @@ package hub
 
 import (
 	"context"
-	"iter"
 	"slices"
 	"strings"
 
@@ -21,16 +20,16 @@ func (h subscriptions) notice(s *upstream.Server, conn *upstream.Conn, m wire.Me
 	case wire.ResourceUpdated:
 		h.updated(s, m)
 	case wire.TaskStatus:
-		h.news(s, ofTask, wire.Get(m.Params, "taskId"), m)
+		extensions(h).news(s, ofTask, wire.Get(m.Params, "taskId"), m)
 	case wire.ElicitationComplete:
-		h.news(s, elicitationOf(s), wire.Get(m.Params, "elicitationId"), m)
+		extensions(h).news(s, elicitationOf(s), wire.Get(m.Params, "elicitationId"), m)
 	case wire.LogMessage:
 		if conn.Serves() == 0 { // else it is about one of those calls, and there is no telling which
 			logs(h).background(m)
 		}
 	case wire.Progress, wire.Cancelled, wire.Acknowledged: // of something that is over
 	default:
-		h.unknown(m)
+		extensions(h).unknown(m)
 	}
 }
 
@@ -44,47 +43,25 @@ func (h subscriptions) subscribeTo(ctx context.Context, c *Client, uri string) A
 	if !ok {
 		return notFound(uri, false)
 	}
-	c.mu.Lock()
-	if c.left {
-		c.mu.Unlock()
-		return Answer{Result: []byte("{}")}
-	}
-	if c.subs == nil {
-		c.subs = map[string]route{}
-	}
-	_, known := c.subs[uri]
-	c.subs[uri] = at
-	c.mu.Unlock()
-	if known {
-		return Answer{Result: []byte("{}")}
-	}
-	answer := apartness(h).subscribe(ctx, c, at)
-	if answer.Error != nil {
-		c.mu.Lock()
-		delete(c.subs, uri)
-		c.mu.Unlock()
-	}
+	answer := answerOf(h.watch(ctx, &c.subs, uri, at))
+	h.follow(h.catalog.Load(), &c.subs) // which may have changed since uri was looked up
 	return answer
 }
 
 func (h subscriptions) unsubscribe(ctx context.Context, r *Request) Answer {
-	uri := wire.String(wire.Get(r.Msg.Params, "uri"))
-	r.Client.mu.Lock()
-	at, known := r.Client.subs[uri]
-	delete(r.Client.subs, uri)
-	r.Client.pending = slices.DeleteFunc(r.Client.pending, func(p string) bool { return p == uri })
-	r.Client.mu.Unlock()
-	if !known {
+	uri, c := wire.String(wire.Get(r.Msg.Params, "uri")), r.Client
+	c.mu.Lock()
+	c.pending = slices.DeleteFunc(c.pending, func(p string) bool { return p == uri })
+	c.mu.Unlock()
+	c.subs.mu.Lock()
+	it := c.subs.byURI[uri]
+	delete(c.subs.byURI, uri)
+	told := it != nil && it.told
+	c.subs.mu.Unlock()
+	if !told {
 		return Answer{Result: []byte("{}")}
 	}
-	return apartness(h).unsubscribe(ctx, r.Client, at)
-}
-
-// release takes one subscription back when nobody waits for that.
-func (h subscriptions) release(at route) {
-	ctx, cancel := context.WithTimeout(context.Background(), at.server.Config().RequestTimeout)
-	defer cancel()
-	_, _ = at.server.Wishes().Unsubscribe(ctx, at.own)
+	return answerOf(it.with.Unsubscribe(ctx, it.own))
 }
 
 // covers says whether a subscription to own is one to uri too: servers may tell of a part of what was
@@ -93,51 +70,55 @@ func covers(own, uri string) bool {
 	return own == uri || strings.HasPrefix(uri, strings.TrimSuffix(own, "/")+"/")
 }
 
-// updated tells those who subscribed to a resource that it has changed, by the URIs that they know.
+// updated tells those who subscribed to a resource that it has changed, by every URI that they know it by.
 func (h subscriptions) updated(s *upstream.Server, m wire.Message) {
+	at := route{s, wire.String(wire.Get(m.Params, "uri"))}
+	published := h.catalog.Load().publishedURI(at)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for client := range h.clients {
-		h.updatedFor(client, s, m)
+		for _, name := range client.subs.names(s.Wishes(), at, published) {
+			client.push(wire.AppendNotification(nil, m.Method, renamed(m, name)))
+		}
 	}
 	for w := range h.watchers {
-		for params := range h.updates(w.subs, s, m) {
-			w.tell(news{m.Method, params})
+		whole := published
+		if w.server != "" { // the server's own view
+			whole = at.own
+		}
+		for _, name := range w.subs.names(s.Wishes(), at, whole) {
+			w.tell(news{m.Method, renamed(m, name)})
 		}
 	}
 }
 
-// updatedFor tells one session.
+// updatedFor tells the session what its own connection with a server tells.
 func (h subscriptions) updatedFor(c *Client, s *upstream.Server, m wire.Message) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.Push == nil {
-		return
-	}
-	for params := range h.updates(c.subs, s, m) {
-		c.Push(wire.AppendNotification(nil, m.Method, params))
+	at := route{s, wire.String(wire.Get(m.Params, "uri"))}
+	for _, name := range c.subs.names(apartness(h).connOf(c, s), at, h.catalog.Load().publishedURI(at)) {
+		c.push(wire.AppendNotification(nil, m.Method, renamed(m, name)))
 	}
 }
 
-// updates are the params of a notification that a server's resource has changed, for somebody with these
-// subscriptions: one for each URI by which it is known there.
-func (h subscriptions) updates(subs map[string]route, s *upstream.Server, m wire.Message) iter.Seq[[]byte] {
-	uri := wire.String(wire.Get(m.Params, "uri"))
-	return func(yield func([]byte) bool) {
-		for published, at := range subs {
-			if at.server != s || !covers(at.own, uri) {
-				continue
-			}
-			if at.own != uri { // a part of what was subscribed
-				published = h.catalog.Load().publishedURI(route{s, uri})
-			}
-			params := wire.Splice(m.Params, wire.Edit{Key: "uri", Value: wire.Quote(published)})
-			if meta := wire.Get(params, "_meta"); wire.Get(meta, wire.MetaSubscriptionID) != nil {
-				params = wire.Splice(params, wire.Edit{Key: "_meta", Value: wire.Splice(meta, wire.Edit{Key: wire.MetaSubscriptionID})})
-			}
-			if !yield(params) {
-				return
-			}
+// renamed are the params of a notification about a resource, by another name and without its subscription.
+func renamed(m wire.Message, uri string) []byte {
+	params := wire.Splice(m.Params, wire.Edit{Key: "uri", Value: wire.Quote(uri)})
+	if meta := wire.Get(params, "_meta"); wire.Get(meta, wire.MetaSubscriptionID) != nil {
+		params = wire.Splice(params, wire.Edit{Key: "_meta", Value: wire.Splice(meta, wire.Edit{Key: wire.MetaSubscriptionID})})
+	}
+	return params
+}
+
+// followAll moves the subscriptions of everybody in the merged view.
+func (h subscriptions) followAll(c *catalog) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for client := range h.clients {
+		h.follow(c, &client.subs)
+	}
+	for w := range h.watchers {
+		if w.server == "" {
+			h.follow(c, &w.subs)
 		}
 	}
 }
