@@ -189,3 +189,42 @@ func (r *rig) part(alice, bob *peer) {
 	r.post("/mcp", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"held"}}`, alice.session...)
 	stream.body.Close()
 }
+
+// TestQuestionOfACancelledCall has a server go on with a call that its client has given up, and ask while another
+// client's call is the only one in flight.
+func TestQuestionOfACancelledCall(t *testing.T) {
+	command, args, env, log := testmcp.LoggedCommand(t, "well")
+	r := newRig(t, map[string]entry{"up": {"command": command, "args": args, "env": env}}, Options{})
+	alice, bob := r.peer(wire.V20251125, allCapabilities, friendly), r.peer(wire.V20251125, allCapabilities, friendly)
+	answer := func() string {
+		var body string
+		log.Wait(t, "the answer to the question", func(all []testmcp.Event) bool {
+			for _, e := range all {
+				if strings.Contains(e.Body, `"id":"stubborn"`) {
+					body = e.Body
+				}
+			}
+			return body != ""
+		})
+		return body
+	}
+	held := make(chan *http.Response, 2)
+	hold := func(p *peer, id, tool, args string) {
+		n := log.Count(wire.ToolsCall)
+		go func() { held <- r.open(http.MethodPost, "/mcp", call(id, tool, args), p.session...) }()
+		log.WaitMessages(t, wire.ToolsCall, n+1)
+	}
+	hold(alice, `"hers"`, "mcp_up_stubborn", `{}`)
+	hold(bob, `"his"`, "mcp_up_slow", `{"ms":60000}`)
+	r.post("/mcp", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"hers"}}`, alice.session...)
+	if got := answer(); !strings.Contains(got, "decline") {
+		t.Errorf("the question was answered with %s", got)
+	}
+	if n := r.front.hub.Unattributed(); n != 1 {
+		t.Errorf("%d ambiguous questions were counted", n)
+	}
+	r.post("/mcp", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"his"}}`, bob.session...)
+	for range cap(held) {
+		(<-held).Body.Close()
+	}
+}

@@ -151,30 +151,36 @@ func TestQuestionTakenBack(t *testing.T) {
 
 // TestClientGoneMidQuestion leaves while a server waits for an answer: the server is told, and nothing is kept.
 func TestClientGoneMidQuestion(t *testing.T) {
-	command, args, env, stdioLog := testmcp.LoggedCommand(t, "well")
-	web, webLog := logged(t, "well")
-	r := newRig(t, map[string]entry{"up": {"command": command, "args": args, "env": env}, "web": web}, Options{})
-	for server, log := range map[string]*testmcp.Log{"up": stdioLog, "web": webLog} {
-		told := 0
-		for _, version := range []string{wire.V20250618, wire.V20251125} {
-			p := r.peer(version, allCapabilities, friendly)
-			resp := r.open(http.MethodPost, "/mcp", call("1", "mcp_"+server+"_ask", `{}`), p.session...)
-			streamOf(t, resp).until(wire.ElicitationCreate)
-			resp.Body.Close()
-			told++
-			log.WaitMessages(t, wire.Cancelled, told)
-
-			p = r.peer(version, allCapabilities, friendly) // and one that ends its session
-			resp = r.open(http.MethodPost, "/mcp", call("1", "mcp_"+server+"_ask", `{}`), p.session...)
-			streamOf(t, resp).until(wire.ElicitationCreate)
-			r.do(http.MethodDelete, "/mcp", "", p.session...)
-			told++
-			log.WaitMessages(t, wire.Cancelled, told)
+	for _, over := range []string{"stdio", "http"} {
+		for _, version := range []string{wire.V20250618, wire.V20251125, wire.V20260728} {
+			for _, way := range []string{"disconnects", "ends its session"} {
+				t.Run(over+" "+version+" "+way, func(t *testing.T) { goneMidQuestion(t, over, version, way) })
+			}
 		}
-		p := r.peer(wire.V20260728, allCapabilities, friendly) // a call that is parked would outlive its request
-		resp := p.open(wire.ToolsCall, `{"name":"mcp_`+server+`_progress","arguments":{"n":100000},"_meta":{"progressToken":"t"}}`)
+	}
+}
+
+func goneMidQuestion(t *testing.T, over, version, way string) {
+	up, log := logged(t, "well")
+	if over == "stdio" {
+		command, args, env, childLog := testmcp.LoggedCommand(t, "well")
+		up, log = entry{"command": command, "args": args, "env": env}, childLog
+	}
+	r := newRig(t, map[string]entry{"up": up}, Options{})
+	p := r.peer(version, allCapabilities, friendly)
+	switch {
+	case wire.Modern(version): // a call that is parked would outlive its request
+		resp := p.open(wire.ToolsCall, `{"name":"mcp_up_progress","arguments":{"n":100000},"_meta":{"progressToken":"t"}}`)
 		streamOf(t, resp).until(wire.Progress)
 		resp.Body.Close()
-		log.WaitMessages(t, wire.Cancelled, told+1)
+	default:
+		resp := r.open(http.MethodPost, "/mcp", call("1", "mcp_up_ask", `{}`), p.session...)
+		streamOf(t, resp).until(wire.ElicitationCreate)
+		if way == "disconnects" {
+			resp.Body.Close()
+		} else {
+			r.do(http.MethodDelete, "/mcp", "", p.session...)
+		}
 	}
+	log.WaitMessages(t, wire.Cancelled, 1)
 }

@@ -57,6 +57,18 @@ func declined(m wire.Message) ([]byte, *wire.Error) {
 	return nil, nil
 }
 
+// quiet is the sink of a call that the hub makes for itself: its questions are nobody's.
+type quiet struct{}
+
+// Notice drops a notification.
+func (quiet) Notice(wire.Message) {}
+
+// Ask declines.
+func (quiet) Ask(conn *upstream.Conn, m wire.Message) bool { return decline(conn, m) }
+
+// Prime does nothing: nobody could take the stream up again.
+func (quiet) Prime(time.Duration) {}
+
 // callSink passes on what a server sends for one call.
 type callSink struct {
 	h   *Hub
@@ -144,9 +156,9 @@ func (s *callSink) put(conn *upstream.Conn, m wire.Message) (carry func()) {
 			decline(conn, m)
 		case err != nil: // taken back, or the whole call was cancelled, of which the server is told
 		case answer.Error != nil:
-			conn.Reply(wire.AppendError(nil, m.ID, answer.Error))
+			conn.Answer(wire.AppendError(nil, m.ID, answer.Error))
 		default:
-			conn.Reply(wire.AppendResult(nil, m.ID, answer.Result))
+			conn.Answer(wire.AppendResult(nil, m.ID, answer.Result))
 		}
 	}
 }

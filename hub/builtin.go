@@ -85,7 +85,7 @@ func (h merged) readQuietly(ctx context.Context, r *Request, uri string) Answer 
 // readAt is readQuietly of a resource whose server is known.
 func (h merged) readAt(ctx context.Context, r *Request, at route) Answer {
 	answer := bridge(h).send(ctx, r, at.server, &upstream.Call{
-		Method: wire.ResourcesRead, Params: wire.Splice(nil, wire.Edit{Key: "uri", Value: wire.Quote(at.own)}),
+		Method: wire.ResourcesRead, Params: wire.Splice(nil, wire.Edit{Key: "uri", Value: wire.Quote(at.own)}), Sink: quiet{},
 	})
 	if asksInput(answer.Result) {
 		return failed(&wire.Error{Code: wire.CodeInternal, Message: at.own + " is read with questions: use resources/read"})

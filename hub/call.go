@@ -164,10 +164,14 @@ func (h merged) complete(ctx context.Context, r *Request) Answer {
 	if !declared && offer.Version >= wire.V20250326 { // before that, there was no word for it
 		return h.face.finish(r, noCompletion)
 	}
-	answer := bridge(h).forward(ctx, r, at.server, &upstream.Call{
-		Method: r.Msg.Method, Params: wire.Splice(r.Msg.Params, wire.Edit{
+	// A completion is answered without questions (MCP 2026-07-28, Multi Round-Trip Requests, Supported Requests).
+	answer := bridge(h).translate(bridge(h).send(ctx, r, at.server, &upstream.Call{
+		Method: r.Msg.Method, Sink: quiet{}, Params: wire.Splice(r.Msg.Params, wire.Edit{
 			Key: "ref", Value: wire.Splice(ref, wire.Edit{Key: key, Value: wire.Quote(at.own)})}),
-	})
+	}), r, at.server)
+	if asksInput(answer.Result) {
+		return h.face.finish(r, noCompletion)
+	}
 	if code, _ := wire.ErrorOf(answer.Error); code == wire.CodeMethodNotFound && !declared {
 		return h.face.finish(r, noCompletion)
 	}

@@ -3,6 +3,7 @@ package hub
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"strconv"
 	"sync"
@@ -128,6 +129,10 @@ func (c *Client) push(msg []byte) {
 // errGone is the error for a question that nobody is there to answer.
 var errGone = errors.New("the client cannot be asked")
 
+// process makes the ids of questions this process's own: a session that outlives a restart has answers to older ones
+// (MCP 2025-11-25, Base Protocol, Requests: no id is used twice in a session).
+var process = rand.Text()[:8]
+
 // question is a request to a client that has been sent.
 type question struct {
 	c      *Client
@@ -140,7 +145,7 @@ type question struct {
 // ask sends a server's request to the client, on out where that is given. from gets the client's progress; nil: nobody.
 func (c *Client) ask(out Outlet, method string, params []byte, from *upstream.Conn) (*question, error) {
 	q := &question{
-		c: c, id: "mcphub-" + strconv.FormatInt(c.lastID.Add(1), 10), answer: make(chan wire.Message, 1),
+		c: c, id: "mcphub-" + process + "-" + strconv.FormatInt(c.lastID.Add(1), 10), answer: make(chan wire.Message, 1),
 		token: wire.Path(params, "_meta", "progressToken"), from: from,
 	}
 	msg := wire.AppendRequest(nil, wire.Quote(q.id), method, params)

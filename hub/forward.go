@@ -25,6 +25,9 @@ func (h bridge) forward(ctx context.Context, r *Request, s *upstream.Server, cal
 	call.Capabilities, call.LogLevel = r.capabilities(), r.Client.logLevel()
 	if r.modern() {
 		if token := wire.Get(call.Params, "requestState"); token != nil {
+			if responses := wire.Get(call.Params, "inputResponses"); !wire.IsObject(responses) && !wire.IsNull(responses) {
+				return invalid("inputResponses must be an object")
+			}
 			st, err := h.sealer.open(r, wire.String(token))
 			if err != nil {
 				return failed(err)
@@ -55,6 +58,7 @@ func (h bridge) forward(ctx context.Context, r *Request, s *upstream.Server, cal
 
 // send makes a call on the connection that this client uses with the server.
 func (h bridge) send(ctx context.Context, r *Request, s *upstream.Server, call *upstream.Call) Answer {
+	call.Owner = r.Client
 	if !apartness(h).apart(s) {
 		return answerOf(s.Call(ctx, call))
 	}
@@ -63,15 +67,11 @@ func (h bridge) send(ctx context.Context, r *Request, s *upstream.Server, call *
 		c = &Client{Version: c.Version, Params: wire.Splice(nil, wire.Edit{Key: "capabilities", Value: r.capabilities()})}
 		defer h.Leave(c)
 	}
-	conn, err := apartness(h).connOf(c, s).get(ctx)
-	if err != nil {
-		return failure(err)
-	}
 	if call.Timeout == 0 {
 		call.Timeout = s.Config().RequestTimeout
 	}
 	call.Max = max(s.Config().MaxRequestTimeout, call.Timeout)
-	return answerOf(conn.Call(ctx, call))
+	return answerOf(apartness(h).connOf(c, s).call(ctx, call))
 }
 
 // asksInput says whether a result is the question of a stateless server (MCP 2026-07-28, Multi Round-Trip Requests).
@@ -139,6 +139,10 @@ func (h bridge) askOne(ctx context.Context, r *Request, m wire.Message) ([]byte,
 			err = &wire.Error{Code: wire.CodeMethodNotFound, Message: m.Method + " is not supported by this client"}
 		}
 		return result, err
+	}
+	if m.Method == wire.ElicitationCreate && wire.String(wire.Get(m.Params, "mode")) == "url" && wire.Get(m.Params, "elicitationId") == nil {
+		// Sessions demand it, and the stateless era has none (MCP 2025-11-25, Elicitation, URL Mode).
+		m.Params = wire.Splice(m.Params, wire.Edit{Key: "elicitationId", Value: wire.Quote(randomKey())})
 	}
 	q, err := r.Client.ask(r.Out, m.Method, m.Params, nil)
 	if err != nil {

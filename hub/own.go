@@ -3,6 +3,7 @@ package hub
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"sync"
 
@@ -91,10 +92,15 @@ func (o *ownConn) call(ctx context.Context, call *upstream.Call) (upstream.Answe
 		return upstream.Answer{}, err
 	}
 	answer, err := conn.Call(ctx, call)
-	if err == nil && answer.Error == nil {
+	if e := new(upstream.Error); errors.As(err, &e) {
+		named := *e
+		named.Server = o.server.Name()
+		return answer, &named
+	}
+	if answer.Error == nil {
 		o.remember(lasting{call.Method, call.Params})
 	}
-	return answer, err
+	return answer, nil
 }
 
 // remember keeps a request whose effect lasts.
@@ -213,7 +219,7 @@ func (h apartness) orphan(s *upstream.Server, conn *upstream.Conn, m wire.Messag
 	if conn.Serves() == 0 {
 		return decline(conn, m)
 	}
-	if _, known := h.apartFrom.LoadOrStore(s, true); !known {
+	if _, known := h.apartFrom.LoadOrStore(s, true); !known && s.Config().Session == config.SessionAuto {
 		h.opt.Log.Warn().Str("server", s.Name()).Str("method", m.Method).
 			Msg("asked a question that could be for several clients; each client gets a connection of its own from now on")
 		subscriptions(h).part(s)

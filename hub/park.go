@@ -50,6 +50,9 @@ func (h parking) park(ctx context.Context, r *Request, s *upstream.Server, call 
 	callCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	p := &parked{id: randomKey(), s: s, caps: r.capabilities(), cancel: cancel, news: make(chan struct{}, 1)}
 	call.Sink = p
+	if meta := wire.Get(call.Params, "_meta"); wire.Get(meta, "progressToken") == nil { // each round may have its own, or none
+		call.Params = wire.Splice(call.Params, wire.Edit{Key: "_meta", Value: wire.Splice(meta, wire.Edit{Key: "progressToken", Value: wire.Quote(p.id)})})
+	}
 	h.tasks.Go(func() {
 		defer cancel()
 		answer := bridge(h).send(callCtx, r, s, call)
@@ -77,7 +80,13 @@ func (p *parked) Notice(m wire.Message) {
 		p.asked = slices.DeleteFunc(p.asked, func(q asked) bool { return bytes.Equal(q.m.ID, id) })
 		return
 	}
-	if p.r != nil && (m.Method != wire.LogMessage || p.r.wantsLog(m)) {
+	switch {
+	case p.r == nil, m.Method == wire.LogMessage && !p.r.wantsLog(m):
+	case m.Method == wire.Progress:
+		if token := wire.Path(p.r.Msg.Params, "_meta", "progressToken"); token != nil {
+			p.r.send(wire.AppendNotification(nil, m.Method, wire.Splice(m.Params, wire.Edit{Key: "progressToken", Value: token})))
+		}
+	default:
 		p.r.send(m.Raw)
 	}
 }
@@ -108,7 +117,7 @@ func (p *parked) Ask(conn *upstream.Conn, m wire.Message) bool {
 // wait returns the call's answer, or its questions for the client to answer by calling again.
 func (h parking) wait(ctx context.Context, r *Request, p *parked) Answer {
 	p.mu.Lock()
-	p.r = r
+	p.r, p.caps = r, r.capabilities()
 	p.mu.Unlock()
 	for {
 		select {
@@ -183,9 +192,6 @@ func (h parking) unpark(ctx context.Context, r *Request, st state) Answer {
 		return failed(errState)
 	}
 	responses := wire.Get(r.Msg.Params, "inputResponses")
-	if !wire.IsObject(responses) && !wire.IsNull(responses) {
-		return invalid("inputResponses must be an object")
-	}
 	p.mu.Lock()
 	p.expiry.Stop()
 	var open []asked
@@ -195,7 +201,7 @@ func (h parking) unpark(ctx context.Context, r *Request, st state) Answer {
 			open = append(open, q)
 			continue
 		}
-		q.conn.Reply(wire.AppendResult(nil, q.m.ID, response))
+		q.conn.Answer(wire.AppendResult(nil, q.m.ID, response))
 	}
 	p.asked = open
 	p.mu.Unlock()

@@ -158,7 +158,7 @@ func knowing(ctx context.Context, servers []*upstream.Server, id []byte) (those 
 	var asking sync.WaitGroup
 	for i, s := range servers {
 		asking.Go(func() {
-			answer, err := s.Call(ctx, &upstream.Call{Method: wire.TasksGet, Params: params})
+			answer, err := s.Call(ctx, &upstream.Call{Method: wire.TasksGet, Params: params, Sink: quiet{}})
 			known[i] = err == nil && bytes.Equal(taskOf(answer.Result), id)
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"time"
 )
 
 // State is what a session's client has told the hub, so that the session can go on in another process.
@@ -61,16 +62,41 @@ func (h subscriptions) restore(c *Client) {
 	})
 	h.tasks.Go(func() {
 		defer cancel()
-		for _, uri := range pending {
-			c.mu.Lock()
-			wanted := slices.Contains(c.pending, uri)
-			c.mu.Unlock()
-			if wanted {
-				h.subscribeTo(ctx, c, uri)
+		for n := restorePause; h.resubscribe(ctx, c); n = min(2*n, restoreMost) {
+			timer := time.NewTimer(n)
+			select {
+			case <-timer.C:
+			case <-ctx.Done():
+				timer.Stop()
+				return
 			}
 		}
-		c.mu.Lock()
-		c.pending = nil
-		c.mu.Unlock()
 	})
+}
+
+// The pauses between attempts to subscribe anew, while a server cannot be reached.
+const (
+	restorePause = time.Second
+	restoreMost  = time.Minute
+)
+
+// resubscribe tries once to subscribe a session to what is pending, and says whether something is left.
+func (h subscriptions) resubscribe(ctx context.Context, c *Client) bool {
+	c.mu.Lock()
+	pending := slices.Clone(c.pending)
+	c.mu.Unlock()
+	for _, uri := range pending {
+		c.mu.Lock()
+		wanted := slices.Contains(c.pending, uri) && !c.left
+		c.mu.Unlock()
+		if wanted && h.subscribeTo(ctx, c, uri).Error != nil && ctx.Err() == nil {
+			continue
+		}
+		c.mu.Lock()
+		c.pending = slices.DeleteFunc(c.pending, func(p string) bool { return p == uri })
+		c.mu.Unlock()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.pending) > 0 && !c.left
 }

@@ -18,6 +18,9 @@ type Call struct {
 	// starts Timeout anew. 0 means no limit.
 	Timeout, Max time.Duration
 
+	// Owner is whose call it is, to be compared; nil is nobody else's. A call that its owner has given up may go on at
+	// the server, whose questions must then not be taken for those of another's call.
+	Owner any
 	// Sink takes what the server sends for this call ahead of the answer. nil drops notifications and
 	// refuses requests.
 	Sink Sink
@@ -74,6 +77,7 @@ type Conn struct {
 	strays    atomic.Int64 // answers that nobody waited for
 
 	questions questions
+	abandoned abandoned
 
 	mu    sync.Mutex // guards calls
 	calls map[int64]*exchange
@@ -175,6 +179,9 @@ func (c *Conn) Call(ctx context.Context, call *Call) (Answer, error) {
 	c.calls[x.id] = x
 	c.mu.Unlock()
 	m, err := c.link.roundTrip(ctx, x)
+	if err != nil {
+		c.abandoned.add(x)
+	}
 	c.leave(x)
 	if err != nil {
 		return Answer{}, err
@@ -213,6 +220,7 @@ func (c *Conn) dispatch(m wire.Message) {
 		} else {
 			c.strays.Add(1)
 		}
+		c.abandoned.answered(m.ID)
 	case c.answerLocally(m):
 	default:
 		x := c.owner(m)
@@ -258,10 +266,20 @@ func (c *Conn) Reply(msg []byte) {
 	}
 	c.tasks.Go(func() {
 		defer func() { <-c.replies }()
-		ctx, cancel := context.WithTimeout(c.ctx, replyTimeout)
-		defer cancel()
-		_ = c.link.post(ctx, msg)
+		c.send(msg)
 	})
+}
+
+// Answer is Reply for what a client has answered, which is not lost however many others do.
+func (c *Conn) Answer(msg []byte) {
+	c.questions.answered(msg)
+	c.tasks.Go(func() { c.send(msg) })
+}
+
+func (c *Conn) send(msg []byte) {
+	ctx, cancel := context.WithTimeout(c.ctx, replyTimeout)
+	defer cancel()
+	_ = c.link.post(ctx, msg)
 }
 
 // find looks a call up by the id that an answer carries. Some servers turn 7 into "7".
@@ -284,13 +302,18 @@ func (c *Conn) owner(m wire.Message) *exchange {
 	if id := wire.Path(m.Params, "_meta", wire.MetaSubscriptionID); id != nil && c.Modern() {
 		return c.find(id)
 	}
+	if m.Method == wire.Cancelled {
+		if x := c.questions.of(wire.Get(m.Params, "requestId")); x != nil {
+			return x
+		}
+	}
 	if isListChange(m.Method) || m.Method == wire.TaskStatus || m.Method == wire.ElicitationComplete {
 		return nil
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	only, n := c.clientCalls()
-	if n != 1 {
+	if n != 1 || c.abandoned.byOthers(only.call.Owner) {
 		return nil
 	}
 	return only

@@ -203,7 +203,9 @@ func (x *exchange) ask(sink Sink, m wire.Message) {
 		x.conn.Refuse(m)
 		return
 	}
-	x.conn.questions.asked(m.ID, x)
+	if !x.conn.questions.asked(m.ID, x) {
+		return // its answer, when it comes, answers this one too
+	}
 	if !sink.Ask(x.conn, m) {
 		x.conn.questions.done(m.ID)
 		x.conn.Refuse(m)

@@ -12,12 +12,26 @@ type questions struct {
 	open map[string]*exchange
 }
 
-// asked notes a request that somebody will answer; the call's clock stands until then.
-func (q *questions) asked(id []byte, x *exchange) {
+// asked notes a request that somebody will answer; the call's clock stands until then. It is false where a request of
+// that id waits already.
+func (q *questions) asked(id []byte, x *exchange) bool {
 	q.mu.Lock()
-	q.open[string(id)] = x
+	_, again := q.open[string(id)]
+	if !again {
+		q.open[string(id)] = x
+	}
 	q.mu.Unlock()
-	x.hold(1)
+	if !again {
+		x.hold(1)
+	}
+	return !again
+}
+
+// of is the call that a question holds up, nil where it waits for no answer.
+func (q *questions) of(id []byte) *exchange {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.open[string(id)]
 }
 
 // answered lets the call go on whose question msg answers, if it answers one.

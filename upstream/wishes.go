@@ -123,7 +123,8 @@ func (w *Wishes) tell(ctx context.Context, uri string, wanted bool) (Answer, err
 	if wanted {
 		method = wire.ResourcesSubscribe
 	}
-	return w.s.Call(ctx, &Call{Method: method, Params: wire.Splice(nil, wire.Edit{Key: "uri", Value: wire.Quote(uri)})})
+	sink := notices(func(m wire.Message) { w.s.unclaimed(conn, m) })
+	return w.s.Call(ctx, &Call{Method: method, Sink: sink, Params: wire.Splice(nil, wire.Edit{Key: "uri", Value: wire.Quote(uri)})})
 }
 
 // now returns the present wishes and what is closed when other resources are wanted.

@@ -45,6 +45,13 @@ func runBoth(x *exchange, _ json.RawMessage) []byte {
 	return gotResult(got)
 }
 
+// runStubborn waits until its call is cancelled, and asks then.
+func runStubborn(x *exchange, _ json.RawMessage) []byte {
+	<-x.ctx.Done()
+	x.out([]byte(`{"jsonrpc":"2.0","id":"stubborn","method":"elicitation/create","params":` + firstQuestion + `}`))
+	return textResult("never sent")
+}
+
 // runWithdraw asks, takes the question back at once and answers.
 func runWithdraw(x *exchange, _ json.RawMessage) []byte {
 	x.out([]byte(`{"jsonrpc":"2.0","id":"withdrawn","method":"elicitation/create","params":` + firstQuestion + `}`))

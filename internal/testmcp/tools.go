@@ -37,6 +37,7 @@ var tools = []tool{
 	{name: "ask", about: "Asks the user, then answers with what came back.", args: `"message":{"type":"string"},"times":{"type":"integer"},"mode":{"enum":["form","url"]},"token":{}`, run: runAsk},
 	{name: "both", about: "Asks the user two questions at once.", run: runBoth},
 	{name: "withdraw", about: "Asks the user, and takes the question back.", run: runWithdraw},
+	{name: "stubborn", about: "Asks the user once its call is cancelled.", run: runStubborn},
 	{name: "tell", about: "Sends a notification that belongs to no call.", args: `"method":{"type":"string"},"params":{}`, run: runTell},
 	{name: "sample", about: "Asks the client's model.", run: runSample},
 	{name: "roots", about: "Asks for the client's roots.", run: runRoots},
