@@ -23,6 +23,7 @@ type reading struct {
 	lastID string
 	wait   time.Duration // before it is resumed
 	news   bool          // something came since it was last resumed
+	held   bool          // the server has given the stream before
 }
 
 func (r *reading) note(ev wire.Event) {
@@ -181,6 +182,9 @@ func (l *httpLink) listen(answered func()) {
 	}
 }
 
+// refusalMost is how much of a refusal is looked at.
+const refusalMost = 4 << 10
+
 // getStream reads one GET stream to its end and says whether another one is worth a try.
 func (l *httpLink) getStream(r *reading, answered func()) bool {
 	resp, err := l.stream(l.conn.ctx, r.lastID)
@@ -190,8 +194,14 @@ func (l *httpLink) getStream(r *reading, answered func()) bool {
 	}
 	defer resp.Body.Close()
 	if !isStream(resp) {
+		body, _ := io.ReadAll(io.LimitReader(resp.Body, refusalMost))
+		if r.held && sessionGone(resp.StatusCode, body) { // it has started anew
+			l.conn.fail(&Error{Kind: Lost, Text: errSessionLost.Error(), Status: resp.StatusCode, Err: errSessionLost})
+			return false
+		}
 		return resp.StatusCode >= 500 || resp.StatusCode == http.StatusConflict || resp.StatusCode == http.StatusTooManyRequests
 	}
+	r.held = true
 	er := wire.NewEventReader(resp.Body, l.max)
 	defer er.Close()
 	for {

@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -190,12 +191,18 @@ func (k *keeper) disconnected() {
 		k.drops = 1
 	}
 	pause := backoff(k.drops)
-	s.tasks.Go(func() { s.rejoin(pause) })
+	// Where a stream told that the session is gone, the server may have changed, and no call tells of that.
+	always := errors.Is(conn.Err(), errSessionLost)
+	s.tasks.Go(func() { s.rejoin(pause, always) })
 }
 
+// rejoinMost is how often a server is connected to anew for its lists alone.
+const rejoinMost = 10
+
 // rejoin connects anew without a call where somebody is subscribed to a resource: changes of it are not to be missed.
-func (s *Server) rejoin(pause time.Duration) {
-	for n := 1; s.wish.any() && sleep(s.ctx, pause); n++ {
+// always does so for a while even where nobody is.
+func (s *Server) rejoin(pause time.Duration, always bool) {
+	for n := 1; (s.wish.any() || always && n <= rejoinMost) && sleep(s.ctx, pause); n++ {
 		if _, err := s.acquire(s.ctx); err == nil {
 			return
 		}
@@ -212,7 +219,7 @@ func (k *keeper) list() {
 	}
 	k.listing, k.stale = true, false
 	s.tasks.Go(func() {
-		offer, err := readOffer(s.ctx, conn, s.cfg.RequestTimeout, s.opt.maxMessage())
+		offer, err := readOffer(s.ctx, &reader{conn: conn, timeout: s.cfg.RequestTimeout, left: s.opt.maxMessage(), before: s.offer.Load()})
 		select {
 		case k.offers <- offered{conn, offer, err}:
 		case <-s.ctx.Done():
@@ -226,7 +233,12 @@ func (k *keeper) listed(got offered) {
 	current := s.conn.Load() == got.conn
 	switch {
 	case got.err == nil:
-		k.unlisted, k.pause = 0, time.After(listPause)
+		if got.offer.partial {
+			k.unlisted++
+			k.stale, k.pause = true, time.After(backoff(k.unlisted))
+		} else {
+			k.unlisted, k.pause = 0, time.After(listPause)
+		}
 		s.offer.Store(got.offer)
 		if current {
 			s.setStatus(StateReady, "")

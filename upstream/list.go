@@ -22,6 +22,8 @@ type Offer struct {
 	Prompts   [][]byte
 	TTL       map[string]int64 // by list method: milliseconds that the list may be kept; 0 where the server said nothing
 	Notes     []string         // what was wrong with the lists, for status
+
+	partial bool // a list could not be read, and is worth another try
 }
 
 // ServerInfo is the raw name and version that the server gave itself, nil where it gave none.
@@ -48,28 +50,41 @@ type reader struct {
 	conn    *Conn
 	timeout time.Duration // for each page
 	left    int           // bytes that all lists together may still have
+	before  *Offer        // nil for the first
 	offer   *Offer
 }
 
-// readOffer reads all of what the server offers over conn; timeout is for each page, limit for the bytes of all.
-func readOffer(ctx context.Context, conn *Conn, timeout time.Duration, limit int) (*Offer, error) {
-	o := &Offer{Version: conn.Version(), Greeting: conn.Greeting, TTL: map[string]int64{}}
-	r := &reader{conn, timeout, limit, o}
+// readOffer reads all of what the server offers. Without its tools there is no offer; another list that cannot be read
+// is left as it was.
+func readOffer(ctx context.Context, r *reader) (*Offer, error) {
+	o := &Offer{Version: r.conn.Version(), Greeting: r.conn.Greeting, TTL: map[string]int64{}}
+	r.offer = o
+	before := r.before
+	if before == nil {
+		before = &Offer{}
+	}
 	for _, l := range []struct {
 		capability, method, member string
 		items                      *[][]byte
+		old                        [][]byte
 	}{
-		{"tools", wire.ToolsList, "tools", &o.Tools},
-		{"resources", wire.ResourcesList, "resources", &o.Resources},
-		{"resources", wire.ResourceTemplates, "resourceTemplates", &o.Templates},
-		{"prompts", wire.PromptsList, "prompts", &o.Prompts},
+		{"tools", wire.ToolsList, "tools", &o.Tools, nil},
+		{"resources", wire.ResourcesList, "resources", &o.Resources, before.Resources},
+		{"resources", wire.ResourceTemplates, "resourceTemplates", &o.Templates, before.Templates},
+		{"prompts", wire.PromptsList, "prompts", &o.Prompts, before.Prompts},
 	} {
 		if !o.Has(l.capability) {
 			continue
 		}
-		var err error
-		if *l.items, err = r.list(ctx, l.method, l.member); err != nil {
+		items, err := r.list(ctx, l.method, l.member)
+		switch {
+		case err == nil:
+			*l.items = items
+		case l.method == wire.ToolsList || r.conn.Err() != nil || ctx.Err() != nil:
 			return nil, err
+		default:
+			*l.items, o.partial = l.old, true
+			r.note("%s: %s", l.method, asError(err).Text)
 		}
 	}
 	return o, nil

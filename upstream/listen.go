@@ -53,7 +53,7 @@ func (w *Wishes) listen(conn *Conn) {
 		if failures++; time.Since(asked) > longLived {
 			failures = 1
 		}
-		if next.answer.Error != nil || !sleep(w.s.ctx, backoff(failures)) {
+		if code, _ := wire.ErrorOf(next.answer.Error); code == wire.CodeMethodNotFound || !sleep(w.s.ctx, backoff(failures)) {
 			return
 		}
 		w.s.unclaimed(conn, wire.Message{Method: wire.ToolsChanged}) // one may have been missed

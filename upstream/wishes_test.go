@@ -63,3 +63,42 @@ func TestSubscribersSideBySide(t *testing.T) {
 		t.Errorf("unsubscribing: %s %v after %d requests", a.Error, err, h.seen("POST resources/unsubscribe"))
 	}
 }
+
+// TestListeningGoesOn has a stateless server fail its first subscription.
+func TestListeningGoesOn(t *testing.T) {
+	cfg, srv := web(t, "modern-only+500-rpc:subscriptions/listen#1")
+	s := start(t, cfg)
+	settled(t, s)
+	srv.Log.WaitMessages(t, wire.Listen, 2)
+}
+
+// TestForgottenSession has a server forget its session between two GET streams, while nobody calls.
+func TestForgottenSession(t *testing.T) {
+	var h *handmade
+	h = startHandmade(t, &handmade{get: func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case h.seen("GET ") == 1: // opened, and cut off
+			events(w)
+		case h.seen("POST initialize") == 1:
+			http.Error(w, "session not found", http.StatusNotFound)
+		default:
+			events(w)
+			<-r.Context().Done()
+		}
+	}})
+	s := start(t, webAt(h.url))
+	settled(t, s)
+	eventually(t, "another session, and its list", func() bool { return h.seen("POST initialize") == 2 && h.seen("POST tools/list") >= 2 })
+}
+
+// TestOneListFails has a server whose resources cannot be listed.
+func TestOneListFails(t *testing.T) {
+	cfg, _ := web(t, "500:resources/list")
+	s := start(t, cfg)
+	settled(t, s)
+	offer := s.Offer()
+	if offer == nil || len(offer.Tools) == 0 || len(offer.Prompts) == 0 || len(offer.Resources) != 0 || s.Status().State != upstream.StateReady {
+		t.Fatalf("the server offers %+v, its state is %+v", offer, s.Status())
+	}
+	has(t, strings.Join(offer.Notes, "\n"), "resources/list: answered HTTP 500")
+}
