@@ -18,11 +18,15 @@ const (
 // ClientInfo is how the hub names itself to servers, raw. It is not to be changed.
 var ClientInfo = []byte(`{"name":"mcphub","version":"1"}`)
 
-// initializeParams opens a session that many clients share. It declares all that the hub can carry to
-// some client; where a call's own client cannot answer, the server gets a clean decline.
+// capabilities are all that the hub can carry to some client; where a call's own client cannot answer, the server gets a
+// clean decline. Some servers publish tools with pages only to those who can show them (MCP Apps, Capability Negotiation).
+var capabilities = []byte(`{"roots":{},"sampling":{"tools":{}},"elicitation":{"form":{},"url":{}},` +
+	`"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html;profile=mcp-app"]}}}`)
+
+// initializeParams opens a session that many clients share.
 var initializeParams = wire.Splice(nil,
 	wire.Edit{Key: "protocolVersion", Value: wire.Quote(wire.V20251125)},
-	wire.Edit{Key: "capabilities", Value: []byte(`{"roots":{},"sampling":{"tools":{}},"elicitation":{"form":{},"url":{}}}`)},
+	wire.Edit{Key: "capabilities", Value: capabilities},
 	wire.Edit{Key: "clientInfo", Value: ClientInfo})
 
 // era is what a server was found to speak, remembered so that it is asked once.
@@ -100,7 +104,7 @@ type reply struct {
 func ask(ctx context.Context, conn *Conn, method string, params []byte) <-chan reply {
 	replies := make(chan reply, 1)
 	started := conn.tasks.Go(func() {
-		answer, err := conn.Call(ctx, &Call{Method: method, Params: params})
+		answer, err := conn.Call(ctx, &Call{Method: method, Params: params, Capabilities: capabilities})
 		replies <- reply{answer, err}
 	})
 	if !started {

@@ -125,3 +125,14 @@ func TestServerInfoOfBothEras(t *testing.T) {
 		}
 	}
 }
+
+// TestServersHearOfApps looks at what servers of both eras are told that the hub's clients can do.
+func TestServersHearOfApps(t *testing.T) {
+	for name, methods := range map[string][]string{"well": {wire.Initialize}, "modern-only": {wire.Discover, wire.ToolsList}} {
+		cfg, srv := web(t, name)
+		settled(t, start(t, cfg))
+		for _, method := range methods {
+			has(t, srv.Log.Messages(method)[0].Body, `"io.modelcontextprotocol/ui":{"mimeTypes":["text/html;profile=mcp-app"]}`, `"sampling":{"tools":{}}`)
+		}
+	}
+}
