@@ -90,5 +90,5 @@ func (h merged) readAt(ctx context.Context, r *Request, at route) Answer {
 	if asksInput(answer.Result) {
 		return failed(&wire.Error{Code: wire.CodeInternal, Message: at.own + " is read with questions: use resources/read"})
 	}
-	return Answer{Result: h.catalog.Load().republish(at.server, answer.Result), Error: answer.Error}
+	return Answer{Result: h.current().republish(at.server, answer.Result), Error: answer.Error}
 }

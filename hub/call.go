@@ -210,7 +210,7 @@ func (h bridge) translate(a Answer, r *Request, s *upstream.Server) Answer {
 	if a.Result == nil || offer == nil {
 		return a
 	}
-	a.Result = h.catalog.Load().republish(s, a.Result)
+	a.Result = h.current().republish(s, a.Result)
 	fromModern, toModern := wire.Modern(offer.Version), r.modern()
 	if !fromModern && !toModern {
 		return a

@@ -42,6 +42,7 @@ func (h bridge) forward(ctx context.Context, r *Request, s *upstream.Server, cal
 	if err != nil {
 		return failure(err)
 	}
+	logs(h).lowerFor(ctx, r, s, conn)
 	if r.modern() && !conn.Modern() && string(call.Capabilities) != "{}" {
 		return parking(h).park(ctx, r, s, call)
 	}
@@ -67,10 +68,12 @@ func (h bridge) send(ctx context.Context, r *Request, s *upstream.Server, call *
 		c = &Client{Version: c.Version, Params: wire.Splice(nil, wire.Edit{Key: "capabilities", Value: r.capabilities()})}
 		defer h.Leave(c)
 	}
-	if call.Timeout == 0 {
+	if call.Timeout == 0 && !upstream.Endless(call.Method) {
 		call.Timeout = s.Config().RequestTimeout
 	}
-	call.Max = max(s.Config().MaxRequestTimeout, call.Timeout)
+	if call.Timeout > 0 {
+		call.Max = max(s.Config().MaxRequestTimeout, call.Timeout)
+	}
 	return answerOf(apartness(h).connOf(c, s).call(ctx, call))
 }
 

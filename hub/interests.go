@@ -33,9 +33,9 @@ type subscriber interface {
 }
 
 // interestIn is a new interest of in.
-func (h subscriptions) interestIn(at route, in *interests) *interest {
-	if in.client != nil && apartness(h).keeps(in.client, at.server) {
-		return &interest{route: at, with: apartness(h).connOf(in.client, at.server)}
+func (h apartness) interestIn(at route, in *interests) *interest {
+	if in.client != nil && h.keeps(in.client, at.server) {
+		return &interest{route: at, with: h.connOf(in.client, at.server)}
 	}
 	return &interest{route: at, with: at.server.Wishes()}
 }
@@ -67,7 +67,7 @@ func (in *interests) names(from subscriber, at route, published string) (names [
 
 // watch subscribes in to uri, which leads to at. What it led to before is let go.
 func (h subscriptions) watch(ctx context.Context, in *interests, uri string, at route) (upstream.Answer, error) {
-	it := h.interestIn(at, in)
+	it := apartness(h).interestIn(at, in)
 	in.mu.Lock()
 	old := in.byURI[uri]
 	if in.over || old != nil && old.route == at {
@@ -158,7 +158,7 @@ func (h subscriptions) part(s *upstream.Server) {
 
 // move has another connection or server hold a subscription; in.mu is held.
 func (h subscriptions) move(in *interests, uri string, to route) {
-	it := h.interestIn(to, in)
+	it := apartness(h).interestIn(to, in)
 	h.drop(in.byURI[uri])
 	in.byURI[uri] = it
 	h.tasks.Go(func() {

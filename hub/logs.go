@@ -99,6 +99,20 @@ func (h logs) lowerLevel() <-chan struct{} {
 	return told
 }
 
+// lowerFor has a session server log from the level that a stateless request asks for. Other requests are not told more
+// than they ask for.
+func (h logs) lowerFor(ctx context.Context, r *Request, s *upstream.Server, conn *upstream.Conn) {
+	if !r.modern() || conn.Modern() {
+		return
+	}
+	level := wire.String(wire.Path(r.Msg.Params, "_meta", wire.MetaLogLevel))
+	if least := slices.Index(levels, level); least >= 0 {
+		if now := s.Wishes().Level(); now == "" || least < slices.Index(levels, now) {
+			s.Wishes().SetLevel(ctx, level)
+		}
+	}
+}
+
 // logLevel is what the session asked for by logging/setLevel, "" before.
 func (c *Client) logLevel() string {
 	c.mu.Lock()
@@ -116,7 +130,8 @@ func (r *Request) wantsLog(m wire.Message) bool {
 	} else if level == "" {
 		return false
 	}
-	return slices.Index(levels, wire.String(wire.Get(m.Params, "level"))) >= slices.Index(levels, level)
+	least := slices.Index(levels, level)
+	return least >= 0 && slices.Index(levels, wire.String(wire.Get(m.Params, "level"))) >= least
 }
 
 // background passes on what a server logs while it works for nobody, to the sessions that have asked for logs.
@@ -150,6 +165,8 @@ func (h logs) ownNotice(c *Client, s *upstream.Server, m wire.Message) {
 				conn.Refuse(m)
 			}
 		})
+	case m.Method == wire.ToolsChanged, m.Method == wire.PromptsChanged, m.Method == wire.ResourcesChanged:
+		s.Refresh(true)
 	case m.Method == wire.ResourceUpdated:
 		subscriptions(h).updatedFor(c, s, m)
 	case m.Method == wire.LogMessage && !r.wantsLog(m) || c.Push == nil:

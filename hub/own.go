@@ -82,6 +82,9 @@ func (o *ownConn) get(ctx context.Context) (*upstream.Conn, error) {
 
 func (o *ownConn) request(l lasting) *upstream.Call {
 	cfg := o.server.Config()
+	if upstream.Endless(l.Method) {
+		return &upstream.Call{Method: l.Method, Params: l.Params}
+	}
 	return &upstream.Call{Method: l.Method, Params: l.Params, Timeout: cfg.RequestTimeout, Max: cfg.MaxRequestTimeout}
 }
 

@@ -54,6 +54,9 @@ func (h merged) serveBoth(ctx context.Context, r *Request) Answer {
 	}
 	switch r.Msg.Method {
 	case wire.ToolsList, wire.PromptsList, wire.ResourcesList, wire.ResourceTemplates:
+		for _, s := range h.servers {
+			s.Refresh(false)
+		}
 		return h.current().lists[r.Msg.Method].answer(r.Msg.Params, r.modern())
 	case wire.ToolsCall:
 		return h.callTool(ctx, r)

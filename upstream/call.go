@@ -7,10 +7,14 @@ import (
 	"mcphub/wire"
 )
 
+// Endless says whether a request may stay unanswered for as long as it likes: a subscription, and the result of a task
+// (MCP 2025-11-25, Tasks, Result Retrieval).
+func Endless(method string) bool { return method == wire.Listen || method == wire.TasksResult }
+
 // Call sends a request over the shared connection, connecting where needed. It is sent again only
 // where the server has surely not run it: its session was unknown, or the connection was already gone.
 func (s *Server) Call(ctx context.Context, call *Call) (Answer, error) {
-	if call.Timeout == 0 && call.Method != wire.Listen {
+	if call.Timeout == 0 && !Endless(call.Method) {
 		call.Timeout = s.cfg.RequestTimeout
 	}
 	if call.Max == 0 && call.Timeout > 0 {
@@ -39,15 +43,17 @@ func (s *Server) note(conn *Conn, err error) {
 		return // the server's goroutine says what becomes of it
 	}
 	if err == nil {
-		if s.status.Load().State != StateReady {
+		if s.troubled.Load() && s.troubled.CompareAndSwap(true, false) {
 			s.setStatus(StateReady, "")
 		}
 		return
 	}
 	switch e := s.dial.named(err); e.Kind {
 	case NeedsAuth:
+		s.troubled.Store(true)
 		s.setStatus(StateNeedsAuth, e.Text)
 	case Unavailable:
+		s.troubled.Store(true)
 		s.setStatus(StateDegraded, e.Text)
 	}
 }

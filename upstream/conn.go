@@ -266,17 +266,18 @@ func (c *Conn) Reply(msg []byte) {
 	}
 	c.tasks.Go(func() {
 		defer func() { <-c.replies }()
-		c.send(msg)
+		send(c, msg)
 	})
 }
 
 // Answer is Reply for what a client has answered, which is not lost however many others do.
 func (c *Conn) Answer(msg []byte) {
 	c.questions.answered(msg)
-	c.tasks.Go(func() { c.send(msg) })
+	c.tasks.Go(func() { send(c, msg) })
 }
 
-func (c *Conn) send(msg []byte) {
+// send posts what nobody waits for.
+func send(c *Conn, msg []byte) {
 	ctx, cancel := context.WithTimeout(c.ctx, replyTimeout)
 	defer cancel()
 	_ = c.link.post(ctx, msg)
@@ -312,7 +313,7 @@ func (c *Conn) owner(m wire.Message) *exchange {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	only, n := c.clientCalls()
+	only, n := clientCalls(c)
 	if n != 1 || c.abandoned.byOthers(only.call.Owner) {
 		return nil
 	}
@@ -321,7 +322,7 @@ func (c *Conn) owner(m wire.Message) *exchange {
 
 // clientCalls counts the calls in flight that are some client's and returns one of them; the hub's own have
 // no sink, and a subscription is told of by its id. c.mu is held.
-func (c *Conn) clientCalls() (one *exchange, n int) {
+func clientCalls(c *Conn) (one *exchange, n int) {
 	for _, x := range c.calls {
 		if x.call.Sink != nil && x.call.Method != wire.Listen && !x.hasAnswer() {
 			one = x
@@ -335,7 +336,7 @@ func (c *Conn) clientCalls() (one *exchange, n int) {
 func (c *Conn) Serves() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, n := c.clientCalls()
+	_, n := clientCalls(c)
 	return n
 }
 

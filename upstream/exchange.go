@@ -302,14 +302,24 @@ func (x *exchange) prepare() {
 	params := x.call.Params
 	meta := wire.Get(params, "_meta")
 	edits := metaEdits(x, meta)
-	if x.token = wire.Get(meta, "progressToken"); x.token != nil {
+	switch token := wire.Get(meta, "progressToken"); {
+	case token == nil:
+	case isToken(token):
+		x.token = token
 		edits = append(edits, wire.Edit{Key: "progressToken", Value: x.rawID})
+	default: // nothing could be told by it
+		edits = append(edits, wire.Edit{Key: "progressToken"})
 	}
 	if len(edits) > 0 {
 		params = wire.Splice(params, wire.Edit{Key: "_meta", Value: wire.Splice(meta, edits...)})
 	}
 	// The writer of lines puts an end of line into the spare room.
 	x.body = wire.AppendRequest(make([]byte, 0, len(params)+len(x.call.Method)+64), x.rawID, x.call.Method, wire.OneLine(params))
+}
+
+// isToken says whether a raw progress token is one: a string or a number.
+func isToken(raw []byte) bool {
+	return wire.IsString(raw) || raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9'
 }
 
 var modernKeys = []string{wire.MetaVersion, wire.MetaClientInfo, wire.MetaCapabilities, wire.MetaLogLevel}

@@ -273,7 +273,7 @@ func messages(text []byte) [][]byte {
 // take handles one message of x's own stream and says whether it was the answer.
 func (l *httpLink) take(x *exchange, m wire.Message) bool {
 	if !m.IsResponse() {
-		if isListChange(m.Method) && !l.conn.Modern() {
+		if isListChange(m.Method) && x.call.Method != wire.Listen {
 			l.conn.unclaimed(l.conn, m) // it is about more than the call whose stream it came on
 		} else {
 			x.handle(m)

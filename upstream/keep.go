@@ -240,10 +240,13 @@ func (k *keeper) listed(got offered) {
 			k.unlisted, k.pause = 0, time.After(listPause)
 		}
 		s.offer.Store(got.offer)
+		if age := got.offer.age(); age > 0 {
+			s.refreshAt.Store(time.Now().Add(age).UnixNano())
+		}
 		if current {
 			s.setStatus(StateReady, "")
 		}
-		s.changed()
+		s.opt.changed(s)
 	case current:
 		k.unlisted++
 		k.stale, k.pause = true, time.After(backoff(k.unlisted))

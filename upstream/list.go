@@ -45,6 +45,28 @@ func (o *Offer) Has(capability string) bool {
 	return !wire.IsNull(wire.Get(o.Capabilities(), capability))
 }
 
+// quietAge is how old the lists of a server may be that says neither when they change nor how long they hold.
+const quietAge = 30 * time.Second
+
+// age is how long the lists hold that the server tells no changes of, 0 where it tells of all.
+func (o *Offer) age() (age time.Duration) {
+	for method, capability := range map[string]string{
+		wire.ToolsList: "tools", wire.ResourcesList: "resources", wire.ResourceTemplates: "resources", wire.PromptsList: "prompts",
+	} {
+		if !o.Has(capability) || string(wire.Path(o.Capabilities(), capability, "listChanged")) == "true" {
+			continue
+		}
+		holds := quietAge
+		if ttl := o.TTL[method]; ttl > 0 {
+			holds = time.Duration(ttl) * time.Millisecond
+		}
+		if age == 0 || holds < age {
+			age = holds
+		}
+	}
+	return age
+}
+
 // reader reads a server's lists over one connection.
 type reader struct {
 	conn    *Conn

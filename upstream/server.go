@@ -66,6 +66,10 @@ type Server struct {
 	conn   atomic.Pointer[Conn]
 	status atomic.Pointer[Status]
 	offer  atomic.Pointer[Offer]
+
+	troubled  atomic.Bool  // the state is what a call has met, until another one meets better
+	refreshAt atomic.Int64 // when the lists have to be read again though nobody has said so, in Unix nanoseconds; 0: never
+
 	first  chan struct{} // closed when the first offer, or the first failure to get one, is known
 	settle func()        // closes first, once
 
@@ -148,12 +152,12 @@ func (s *Server) setStatus(state State, reason string) {
 		event.Str("reason", reason)
 	}
 	event.Str("server", s.cfg.Name).Str("state", string(state)).Msg("server")
-	s.changed()
+	s.opt.changed(s)
 }
 
-func (s *Server) changed() {
-	if s.opt.OnChange != nil {
-		s.opt.OnChange(s)
+func (o *Options) changed(s *Server) {
+	if o.OnChange != nil {
+		o.OnChange(s)
 	}
 }
 
@@ -211,13 +215,28 @@ func (s *Server) unclaimed(conn *Conn, m wire.Message) {
 	}
 	switch {
 	case m.Method == wire.ToolsChanged, m.Method == wire.PromptsChanged, m.Method == wire.ResourcesChanged:
-		select {
-		case s.stale <- struct{}{}:
-		default:
-		}
+		s.Refresh(true)
 	case m.IsRequest():
 		if s.opt.OnAsk == nil || !s.opt.OnAsk(s, conn, m) {
 			conn.Refuse(m)
+		}
+	}
+}
+
+// Refresh has the server's lists read again, in the background and not too often: now, because they may have changed, or
+// only where the server does not tell of changes and they are older than they may be. A server that is not connected is
+// left alone.
+func (s *Server) Refresh(now bool) {
+	if !now {
+		at := s.refreshAt.Load()
+		if at == 0 || time.Now().UnixNano() < at || !s.refreshAt.CompareAndSwap(at, 0) {
+			return
+		}
+	}
+	if c := s.conn.Load(); c != nil && c.Err() == nil {
+		select {
+		case s.stale <- struct{}{}:
+		default:
 		}
 	}
 }

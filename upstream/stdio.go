@@ -70,7 +70,7 @@ func (l *stdioLink) broken(err error) *Error {
 }
 
 // inputGrace is how long a child that has closed its input may take to end.
-const inputGrace = 500 * time.Millisecond
+const inputGrace = 2 * time.Second
 
 func (l *stdioLink) close() { l.child.end() }
 

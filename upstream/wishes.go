@@ -146,6 +146,13 @@ func (w *Wishes) any() bool {
 	return len(uris) > 0
 }
 
+// Level is the level that was last asked for, "" before.
+func (w *Wishes) Level() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.level
+}
+
 // SetLevel asks the server for log messages from that level on, now and after every reconnect. A server
 // that has no logging is not asked.
 func (w *Wishes) SetLevel(ctx context.Context, level string) {

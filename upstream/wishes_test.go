@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"mcphub/internal/testmcp"
 	"mcphub/upstream"
 	"mcphub/wire"
 )
@@ -101,4 +102,35 @@ func TestOneListFails(t *testing.T) {
 		t.Fatalf("the server offers %+v, its state is %+v", offer, s.Status())
 	}
 	has(t, strings.Join(offer.Notes, "\n"), "resources/list: answered HTTP 500")
+}
+
+// TestQuietListsAreReadAgain has a server that never tells of changes and says how long its lists hold.
+func TestQuietListsAreReadAgain(t *testing.T) {
+	cfg, srv := web(t, testmcp.Replies{
+		"initialize": `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"t","version":"1"}}`,
+		"tools/list": `{"tools":[],"ttlMs":1}`,
+	}.Name(t))
+	s := start(t, cfg)
+	settled(t, s)
+	eventually(t, "another look at the list", func() bool {
+		s.Refresh(false) // as for every list that a client asks for
+		return srv.Log.Count(wire.ToolsList) > 1
+	})
+}
+
+// TestOddProgressTokens has clients ask for progress by what is no token.
+func TestOddProgressTokens(t *testing.T) {
+	cfg, log := program(t, "well")
+	s := start(t, cfg)
+	for _, token := range []string{"null", `{"a":1}`, "[1]", "true"} {
+		call := toolCall("echo", `{}`)
+		call.Params = wire.Splice(call.Params, wire.Edit{Key: "_meta", Value: []byte(`{"progressToken":` + token + `,"x":1}`)})
+		if _, err := s.Call(t.Context(), call); err != nil {
+			t.Fatal(err)
+		}
+		all := log.Messages(wire.ToolsCall)
+		if body := all[len(all)-1].Body; strings.Contains(body, "progressToken") || !strings.Contains(body, `"_meta":{"x":1}`) {
+			t.Errorf("the server got %s", body)
+		}
+	}
 }

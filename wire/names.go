@@ -51,6 +51,7 @@ const (
 	RootsChanged        = "notifications/roots/list_changed"
 	TaskStatus          = "notifications/tasks/status"
 	TasksGet            = "tasks/get"
+	TasksResult         = "tasks/result"
 	ElicitationComplete = "notifications/elicitation/complete"
 	CompletionComplete  = "completion/complete"
 	ResourceUnsubscribe = "resources/unsubscribe"
