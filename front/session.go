@@ -43,6 +43,14 @@ type pending struct {
 	cancel context.CancelCauseFunc
 }
 
+// openMost is how many requests of one session may be under way, those that wait for their turn among them.
+const openMost = 4096
+
+// errBusy answers a request of a client that sends far more than it lets be answered.
+var errBusy = (&wire.Error{Code: wire.CodeInternal, Message: "too many requests wait for their answers; send more when some have come"}).Raw()
+
+func (s *session) busy() bool { return s.open.Load() >= openMost }
+
 var errByClient = errors.New("cancelled by the client")
 
 // newSession makes a session and its client; neither is known to anybody yet.

@@ -31,6 +31,7 @@ type Client struct {
 	level string               // of log messages, "" before logging/setLevel
 	asked map[string]*question // open ones by id
 	left  bool                 // the session is over
+	mute  bool                 // nothing comes from the client any more
 
 	pending []string // resources that it was subscribed to in the hub's last process, until it is again
 	conns   map[*upstream.Server]*ownConn
@@ -132,9 +133,9 @@ var errGone = errors.New("the client cannot be asked")
 type question struct {
 	c      *Client
 	id     string
-	answer chan wire.Message
-	token  []byte         // by which the client may tell of its progress, raw; nil: nobody wants to know
-	from   *upstream.Conn // which does
+	answer chan wire.Message // closed when none will come
+	token  []byte            // by which the client may tell of its progress, raw; nil: nobody wants to know
+	from   *upstream.Conn    // which does
 }
 
 // ask sends a server's request to the client, on out where that is given. from gets the client's progress; nil: nobody.
@@ -145,6 +146,10 @@ func (c *Client) ask(out Outlet, method string, params []byte, from *upstream.Co
 	}
 	msg := wire.AppendRequest(nil, wire.Quote(q.id), method, params)
 	c.mu.Lock()
+	if c.mute {
+		c.mu.Unlock()
+		return nil, errGone
+	}
 	if c.asked == nil {
 		c.asked = map[string]*question{}
 	}
@@ -172,7 +177,10 @@ func (q *question) forget() {
 func (q *question) wait(ctx context.Context) (wire.Message, error) {
 	defer q.forget()
 	select {
-	case m := <-q.answer:
+	case m, ok := <-q.answer:
+		if !ok {
+			return m, errGone
+		}
 		return m, nil
 	case <-ctx.Done():
 		return wire.Message{}, context.Cause(ctx)
@@ -189,6 +197,17 @@ func (c *Client) answered(m wire.Message) bool {
 		waiting.answer <- m
 	}
 	return waiting != nil
+}
+
+// Mute declines a client's open questions and all later ones: it sends nothing any more, but its calls go on.
+func (c *Client) Mute() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.mute = true
+	for _, q := range c.asked {
+		close(q.answer)
+	}
+	c.asked = nil
 }
 
 // Respond takes a session's answer to a request that was sent to it.
