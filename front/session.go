@@ -34,7 +34,6 @@ type session struct {
 	inflight map[*pending]struct{}
 	takeover chan struct{} // closed when another GET stream takes over; nil without one
 	streams  []*stream     // resumable ones, oldest first
-	lastNo   int           // of the streams
 }
 
 // pending is a request under way. A client may use one id twice at once, so the id is no key.
