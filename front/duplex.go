@@ -21,7 +21,9 @@ type duplex struct {
 }
 
 func (f *Front) newDuplex(server string) *duplex {
-	return &duplex{f: f, s: newSession(server), slots: make(chan struct{}, duplexAtOnce)}
+	s := newSession(server)
+	s.client.Reachable = nil // its channel is open for as long as it is there
+	return &duplex{f: f, s: s, slots: make(chan struct{}, duplexAtOnce)}
 }
 
 // take handles one line or POST body. Requests run in the background; their answers go to the outbox. It waits for

@@ -41,13 +41,6 @@ func (f web) lost(w http.ResponseWriter, p position) {
 	_ = f.startEvents(w).Event(position{stream: p.stream, at: p.at + 1}.String(), "message", msg) // nobody else wants it
 }
 
-// holds says whether the session's own stream is open.
-func (s *session) holds() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.takeover != nil
-}
-
 // named finds the session that a request is about; nil where the request has been answered. The stateless
 // era has neither streams without a request nor sessions (MCP 2026-07-28, Earlier Streamable HTTP Revisions).
 func (f web) named(w http.ResponseWriter, r *http.Request, server string) *session {

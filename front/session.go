@@ -56,7 +56,7 @@ var errByClient = errors.New("cancelled by the client")
 func newSession(server string) *session {
 	s := &session{id: randomID(), server: server, ended: make(chan struct{})}
 	s.out.wake = make(chan struct{}, 1)
-	s.self = hub.Client{Server: server, Push: s.out.push}
+	s.self = hub.Client{Server: server, Push: s.out.push, Reachable: s.holds}
 	s.client = &s.self
 	s.touch()
 	return s
@@ -87,6 +87,13 @@ func passing(server, version string) *session {
 	s := &session{server: server, self: hub.Client{Server: server, Version: version}}
 	s.client = &s.self
 	return s
+}
+
+// holds says whether the session's own stream is open.
+func (s *session) holds() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.takeover != nil
 }
 
 // begin gives a request a context that the client's notifications/cancelled ends. finish must be

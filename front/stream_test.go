@@ -295,6 +295,29 @@ func TestRelayAsksItsOwnClient(t *testing.T) {
 	}
 }
 
+// TestNobodyHearsTheQuestion has servers ask in requests without a stream of their own. The question goes to the
+// session's stream, and is declined where none is open.
+func TestNobodyHearsTheQuestion(t *testing.T) {
+	r := newRig(t, map[string]entry{"up": stdio("well"), "web": {"url": testmcp.HTTP(t, "well").URL}}, Options{})
+	for path, tool := range map[string]string{"/mcp": "mcp_web_ask", "/servers/web/mcp": "ask", "/servers/up/mcp": "ask"} {
+		p := r.peerAt(path, wire.V20250326, allCapabilities, friendly)
+		ask := call("1", tool, `{}`)
+		plain := append([]string{"Accept", "application/json"}, p.session...)
+		for name, got := range map[string]response{"JSON": r.post(path, ask, plain...), "batch": r.post(path, "["+ask+"]", p.session...)} {
+			if !strings.Contains(got.body, `"decline"`) {
+				t.Errorf("%s, %s: HTTP %d %s", path, name, got.status, got.body)
+			}
+		}
+		own := p.get()
+		answered := make(chan response, 1)
+		go func() { answered <- r.post(path, "["+ask+"]", p.session...) }()
+		p.reply(own.until(wire.ElicitationCreate), friendly(wire.ElicitationCreate, nil))
+		if got := <-answered; !strings.Contains(got.body, "Ada") {
+			t.Errorf("%s, with a stream: HTTP %d %s", path, got.status, got.body)
+		}
+	}
+}
+
 // TestMergedViewDeclines has a server ask over the connection that many clients share.
 func TestMergedViewDeclines(t *testing.T) {
 	r := newRig(t, map[string]entry{"up": stdio("well")}, Options{})

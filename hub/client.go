@@ -22,6 +22,9 @@ type Client struct {
 	Params []byte
 	// Push sends a message outside of any request. It must not block. nil: the client cannot be reached.
 	Push func(msg []byte)
+	// Reachable says whether somebody takes what is pushed at present: news may wait for that, a question must
+	// not. nil: always.
+	Reachable func() bool
 
 	own    *ownConn // relayed sessions only
 	lastID atomic.Int64
@@ -155,16 +158,24 @@ func (c *Client) ask(out Outlet, method string, params []byte, from *upstream.Co
 	}
 	c.asked[q.id] = q
 	c.mu.Unlock()
-	switch {
-	case out != nil:
-		out.Send(msg)
-	case c.Push != nil:
-		c.Push(msg)
-	default:
+	if !c.reach(out, msg) {
 		q.forget()
 		return nil, errGone
 	}
 	return q, nil
+}
+
+// reach sends the client a server's request, on out where that is given, and says whether there was a way to it.
+func (c *Client) reach(out Outlet, msg []byte) bool {
+	switch {
+	case out != nil:
+		out.Send(msg)
+	case c.Push != nil && (c.Reachable == nil || c.Reachable()):
+		c.Push(msg)
+	default:
+		return false
+	}
+	return true
 }
 
 func (q *question) forget() {
