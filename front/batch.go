@@ -16,6 +16,7 @@ const batchAtOnce = 8
 type batch struct {
 	answers [][]byte // in the order of the messages; nil where there is none
 	calls   []func() // run the requests
+	changes bool     // some of them change what the session's record holds
 }
 
 // readBatch takes what needs no answer at once, so that it never waits for a request of the same batch.
@@ -36,6 +37,7 @@ func (f *Front) readBatch(ctx context.Context, s *session, msgs [][]byte) *batch
 		case busy:
 			b.answers[i] = wire.AppendError(nil, m.ID, errBusy)
 		default:
+			b.changes = b.changes || changesSession(m.Method)
 			ctx, pending := s.begin(ctx, m.ID)
 			b.calls = append(b.calls, func() {
 				defer s.finish(pending)

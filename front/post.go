@@ -222,7 +222,11 @@ func (f web) postBatch(w http.ResponseWriter, r *http.Request, server string, ms
 		fail(w, http.StatusBadRequest, nil, &wire.Error{Code: wire.CodeInvalidRequest, Message: "batches exist in protocol version 2025-03-26 only: send one message a POST"})
 		return
 	}
-	answers := f.readBatch(r.Context(), s, msgs).run()
+	b := f.readBatch(r.Context(), s, msgs)
+	answers := b.run()
+	if b.changes {
+		f.keep(s)
+	}
 	if len(answers) == 0 {
 		w.WriteHeader(http.StatusAccepted)
 		return

@@ -205,6 +205,9 @@ func (f *Front) lookup(id, server string) *session {
 		return first
 	}
 	f.hub.Join(s.client)
+	for _, changed := range []string{wire.ToolsChanged, wire.PromptsChanged, wire.ResourcesChanged} { // perhaps, while the hub was down
+		s.out.push(wire.AppendNotification(nil, changed, nil))
+	}
 	return s
 }
 
