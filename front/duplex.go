@@ -9,7 +9,7 @@ import (
 	"mcphub/wire"
 )
 
-// duplexAtOnce bounds the requests of one client that run side by side on a shared channel.
+// duplexAtOnce bounds the requests of one client that run side by side on a shared channel. A batch counts as one.
 const duplexAtOnce = 128
 
 // duplex is a client whose messages all go over one channel in each direction: stdio, or HTTP+SSE.
@@ -21,15 +21,21 @@ type duplex struct {
 }
 
 func (f *Front) newDuplex(server string) *duplex {
-	return &duplex{f: f, s: newSession(server), slots: make(chan struct{}, duplexAtOnce)}
+	s := newSession(server)
+	s.client.Reachable = nil // its channel is open for as long as it is there
+	return &duplex{f: f, s: s, slots: make(chan struct{}, duplexAtOnce)}
 }
 
-// take handles one line or POST body. Requests run in the background; their answers go to the outbox.
+// take handles one line or POST body. Requests run in the background; their answers go to the outbox. It waits for
+// none of them: what is read next may be the answer that they wait for.
 func (d *duplex) take(ctx context.Context, body []byte) {
 	if msgs, ok := wire.Batch(body); ok {
-		if answers := d.f.answerBatch(ctx, d.s, msgs); len(answers) > 0 {
-			d.s.out.put(joinArray(answers))
-		}
+		b := d.f.readBatch(ctx, d.s, msgs)
+		d.inTurn(func() {
+			if answers := b.run(); len(answers) > 0 {
+				d.s.out.put(joinArray(answers))
+			}
+		})
 		return
 	}
 	m, err := wire.Scan(body)
@@ -38,15 +44,32 @@ func (d *duplex) take(ctx context.Context, body []byte) {
 		d.s.out.put(wire.AppendError(nil, nil, scanError(err).Raw()))
 	case !m.IsRequest():
 		d.f.accept(ctx, d.s, m)
-	case m.Method == wire.Initialize: // what follows may depend on it
-		d.answer(ctx, m)
+	case d.s.busy():
+		d.s.out.put(wire.AppendError(nil, m.ID, errBusy))
 	default:
-		d.slots <- struct{}{}
-		d.tasks.Go(func() {
-			defer func() { <-d.slots }()
+		ctx, pending := d.s.begin(ctx, m.ID)
+		answer := func() {
+			defer d.s.finish(pending)
 			d.answer(ctx, m)
-		})
+		}
+		switch m.Method {
+		case wire.Initialize: // what follows may depend on it
+			answer()
+		case wire.Ping: // asks whether the hub is there, not whether it has time
+			d.tasks.Go(answer)
+		default:
+			d.inTurn(answer)
+		}
 	}
+}
+
+// inTurn runs f in the background when it is its turn.
+func (d *duplex) inTurn(f func()) {
+	d.tasks.Go(func() {
+		d.slots <- struct{}{}
+		defer func() { <-d.slots }()
+		f()
+	})
 }
 
 // Send sends a message ahead of an answer.
@@ -56,8 +79,6 @@ func (d *duplex) Send(msg []byte) { d.s.out.put(msg) }
 func (d *duplex) Prime(time.Duration) {}
 
 func (d *duplex) answer(ctx context.Context, m wire.Message) {
-	ctx, pending := d.s.begin(ctx, m.ID)
-	defer d.s.finish(pending)
 	client := d.s.client
 	if isModern(m) {
 		version := wire.String(wire.Path(m.Params, "_meta", wire.MetaVersion))

@@ -14,13 +14,31 @@ func (f web) get(w http.ResponseWriter, r *http.Request, server string) {
 		return
 	}
 	defer s.use()()
-	if last := r.Header.Get(wire.HeaderLastID); last != "" {
-		if st, have := s.find(last); st != nil {
-			f.replay(w, r, s, st, have)
-			return
-		}
+	last := r.Header.Get(wire.HeaderLastID)
+	p, of := parsePosition(last)
+	switch st := s.find(p.stream); {
+	case of && st != nil && !st.over(p.at):
+		f.replay(w, r, s, st, p.at)
+	case of && st == nil && len(p.id) > 0:
+		f.lost(w, p)
+	case of, last != "" && s.holds():
+		// A client that got this as the session's stream would have two of them, and each would take over from the other.
+		w.Header().Set("Allow", "POST")
+		http.Error(w, "there is nothing more to come behind Last-Event-ID "+last, http.StatusMethodNotAllowed)
+	default:
+		f.hold(w, r, s)
 	}
-	f.hold(w, r, s)
+}
+
+// lost tells a client who comes back for a request's stream that its answer will not come any more.
+func (f web) lost(w http.ResponseWriter, p position) {
+	e := &wire.Error{Code: wire.CodeInternal, Message: "the stream of this request is lost, as by a restart of the hub: whether the request was carried out is not known"}
+	msg := wire.AppendError(nil, p.id, e.Raw())
+	if _, err := wire.Scan(msg); err != nil { // the hub has not made this event id
+		http.Error(w, "Last-Event-ID is none of this hub", http.StatusBadRequest)
+		return
+	}
+	_ = f.startEvents(w).Event(position{stream: p.stream, at: p.at + 1}.String(), "message", msg) // nobody else wants it
 }
 
 // named finds the session that a request is about; nil where the request has been answered. The stateless
@@ -101,10 +119,11 @@ func (f web) follow(r *http.Request, s *session, events *wire.EventWriter, over 
 	}
 }
 
-// replay sends what the client has missed of a request's stream, and the rest as it comes.
+// replay sends what the client has missed of a request's stream, and the rest as it comes. It begins with where
+// the client is: one that loses this connection too would come back without an event id otherwise.
 func (f web) replay(w http.ResponseWriter, r *http.Request, s *session, st *stream, have int) {
 	events := f.startEvents(w)
-	if events.Comment("ok") != nil {
+	if events.Priming(st.eventID(have), 0) != nil {
 		return
 	}
 	f.follow(r, s, events, nil, func() (<-chan struct{}, bool) {

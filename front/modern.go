@@ -33,14 +33,14 @@ func (f web) postModern(w http.ResponseWriter, r *http.Request, server string, m
 		fail(w, http.StatusBadRequest, m.ID, e)
 		return
 	}
-	p := &reply{f: f.Front, w: w, modern: true}
+	p := &reply{f: f.Front, w: w, id: m.ID, modern: true}
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
 	p.cancel = cancel
 	answer := f.serve(ctx, &hub.Request{
 		Client: &hub.Client{Server: server, Version: version}, Msg: m, Headers: paramHeaders(r.Header), Out: p,
 	})
-	p.finish(ctx, m.ID, answer)
+	p.finish(ctx, answer)
 }
 
 // checkModern holds a request's headers and _meta against what the era demands, in the order in which

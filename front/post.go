@@ -135,7 +135,7 @@ func (f web) session(w http.ResponseWriter, r *http.Request, server string, m wi
 // answerPost answers one request of the session era. Its context ends when the client goes, unless
 // that client could take up the answer's stream again.
 func (f web) answerPost(w http.ResponseWriter, r *http.Request, s *session, m wire.Message) {
-	p := &reply{f: f.Front, w: w, sess: s}
+	p := &reply{f: f.Front, w: w, id: m.ID, sess: s}
 	parent := r.Context()
 	if s.client.Version >= wire.V20251125 {
 		p.prime, parent = true, context.WithoutCancel(parent)
@@ -161,7 +161,7 @@ func (f web) answerPost(w http.ResponseWriter, r *http.Request, s *session, m wi
 	if changesSession(m.Method) {
 		f.keep(s)
 	}
-	p.finish(ctx, m.ID, answer)
+	p.finish(ctx, answer)
 }
 
 // onlyJSON says whether a client has excluded event streams, as a hasty curl does.
@@ -222,7 +222,11 @@ func (f web) postBatch(w http.ResponseWriter, r *http.Request, server string, ms
 		fail(w, http.StatusBadRequest, nil, &wire.Error{Code: wire.CodeInvalidRequest, Message: "batches exist in protocol version 2025-03-26 only: send one message a POST"})
 		return
 	}
-	answers := f.answerBatch(r.Context(), s, msgs)
+	b := f.readBatch(r.Context(), s, msgs)
+	answers := b.run()
+	if b.changes {
+		f.keep(s)
+	}
 	if len(answers) == 0 {
 		w.WriteHeader(http.StatusAccepted)
 		return

@@ -16,6 +16,7 @@ import (
 type reply struct {
 	f      *Front
 	w      http.ResponseWriter
+	id     []byte                  // of the request, raw
 	sess   *session                // nil without one
 	prime  bool                    // the client understands resumable streams
 	cancel context.CancelCauseFunc // ends the request when the client has gone for good; nil: its context does
@@ -43,7 +44,7 @@ func (p *reply) Prime(retry time.Duration) {
 	if !p.prime || p.sess == nil || p.stream != nil {
 		return
 	}
-	p.stream = p.sess.newStream()
+	p.stream = p.sess.newStream(p.id)
 	p.open()
 	if p.events.Priming(p.stream.eventID(0), retry) != nil {
 		p.lost = true
@@ -99,7 +100,7 @@ func (p *reply) disconnected() {
 }
 
 // finish sends the answer, or ends the stream without one where the request was cancelled.
-func (p *reply) finish(ctx context.Context, id []byte, answer hub.Answer) {
+func (p *reply) finish(ctx context.Context, answer hub.Answer) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.beat != nil {
@@ -112,11 +113,11 @@ func (p *reply) finish(ctx context.Context, id []byte, answer hub.Answer) {
 			p.w.WriteHeader(http.StatusAccepted)
 			return
 		}
-		writeAnswer(p.w, p.status(answer), id, answer)
+		writeAnswer(p.w, p.status(answer), p.id, answer)
 		return
 	}
 	if !cancelled {
-		p.event(envelope(id, answer))
+		p.event(envelope(p.id, answer))
 	}
 	if p.stream != nil {
 		p.stream.finish()

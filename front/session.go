@@ -34,7 +34,6 @@ type session struct {
 	inflight map[*pending]struct{}
 	takeover chan struct{} // closed when another GET stream takes over; nil without one
 	streams  []*stream     // resumable ones, oldest first
-	lastNo   int           // of the streams
 }
 
 // pending is a request under way. A client may use one id twice at once, so the id is no key.
@@ -43,13 +42,21 @@ type pending struct {
 	cancel context.CancelCauseFunc
 }
 
+// openMost is how many requests of one session may be under way, those that wait for their turn among them.
+const openMost = 4096
+
+// errBusy answers a request of a client that sends far more than it lets be answered.
+var errBusy = (&wire.Error{Code: wire.CodeInternal, Message: "too many requests wait for their answers; send more when some have come"}).Raw()
+
+func (s *session) busy() bool { return s.open.Load() >= openMost }
+
 var errByClient = errors.New("cancelled by the client")
 
 // newSession makes a session and its client; neither is known to anybody yet.
 func newSession(server string) *session {
 	s := &session{id: randomID(), server: server, ended: make(chan struct{})}
 	s.out.wake = make(chan struct{}, 1)
-	s.self = hub.Client{Server: server, Push: s.out.push}
+	s.self = hub.Client{Server: server, Push: s.out.push, Reachable: s.holds}
 	s.client = &s.self
 	s.touch()
 	return s
@@ -80,6 +87,13 @@ func passing(server, version string) *session {
 	s := &session{server: server, self: hub.Client{Server: server, Version: version}}
 	s.client = &s.self
 	return s
+}
+
+// holds says whether the session's own stream is open.
+func (s *session) holds() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.takeover != nil
 }
 
 // begin gives a request a context that the client's notifications/cancelled ends. finish must be
@@ -191,6 +205,9 @@ func (f *Front) lookup(id, server string) *session {
 		return first
 	}
 	f.hub.Join(s.client)
+	for _, changed := range []string{wire.ToolsChanged, wire.PromptsChanged, wire.ResourcesChanged} { // perhaps, while the hub was down
+		s.out.push(wire.AppendNotification(nil, changed, nil))
+	}
 	return s
 }
 

@@ -63,7 +63,9 @@ func (f *Front) Stdio(ctx context.Context, in *wire.LineReader, write func([]byt
 	ctx, cancel := context.WithCancel(ctx)
 	var writer sync.WaitGroup
 	writer.Go(func() { d.pump(ctx, cancel, write) })
-	defer func() {
+	defer func() { // calls may end, as a shell's pipe needs it; what waits for the client would not
+		d.s.client.Mute()
+		f.hub.Quiet()
 		d.tasks.Wait()
 		cancel()
 		writer.Wait()

@@ -3,6 +3,7 @@ package front
 import (
 	"net/http"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,5 +33,31 @@ func TestRecordsLastAsLongAsSessions(t *testing.T) {
 	r.front.keep(s)
 	if records() != 0 {
 		t.Errorf("the session has ended and has %d records", records())
+	}
+}
+
+// TestResumedSession goes on in the hub's next process: what it said in a batch is known there, and it hears first that
+// the lists may have changed meanwhile.
+func TestResumedSession(t *testing.T) {
+	opt := Options{SessionDir: t.TempDir()}
+	servers := map[string]entry{"up": stdio("well")}
+	before := newRig(t, servers, opt)
+	for _, view := range []string{"", "up"} {
+		path := "/mcp"
+		if view != "" {
+			path = "/servers/" + view + path
+		}
+		session := before.initialize(path, wire.V20250326)
+		before.post(path, `[{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"error"}}]`, session...)
+		rec, _ := before.front.store.load(session[1])
+		if level := rec.State.Level + string(rec.State.Lasting[""].Params); !strings.Contains(level, "error") {
+			t.Errorf("view %q: the record has level %q", view, level)
+		}
+		stream := streamOf(t, newRig(t, servers, opt).open(http.MethodGet, path, "", session...))
+		for _, want := range []string{wire.ToolsChanged, wire.PromptsChanged, wire.ResourcesChanged} {
+			if m, _ := stream.next(); m.Method != want {
+				t.Errorf("view %q: %s came for %s", view, m.Raw, want)
+			}
+		}
 	}
 }

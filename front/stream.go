@@ -1,6 +1,7 @@
 package front
 
 import (
+	"encoding/base64"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,7 +15,8 @@ const (
 // stream is the event stream of one request that the client may leave and take up again
 // (MCP 2025-11-25, Resumability and Redelivery).
 type stream struct {
-	no int // the stream's number in its session; its events are "<no>.<position>"
+	name string // by chance, so that another process's stream is never taken for it
+	id   []byte // of the request, raw
 
 	mu    sync.Mutex // guards the rest
 	msgs  [][]byte
@@ -23,11 +25,10 @@ type stream struct {
 	grown chan struct{} // closed and replaced when there is more to read
 }
 
-func (s *session) newStream() *stream {
+func (s *session) newStream(id []byte) *stream {
+	st := &stream{name: randomID(), id: id, grown: make(chan struct{})}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lastNo++
-	st := &stream{no: s.lastNo, grown: make(chan struct{})}
 	s.streams = append(s.streams, st)
 	if len(s.streams) > streamsKept {
 		s.streams = s.streams[1:]
@@ -35,25 +36,42 @@ func (s *session) newStream() *stream {
 	return st
 }
 
-// find returns the stream of an event id and how many of its messages the client has.
-func (s *session) find(eventID string) (*stream, int) {
-	no, at, ok := strings.Cut(eventID, ".")
-	n, errNo := strconv.Atoi(no)
-	have, errAt := strconv.Atoi(at)
-	if !ok || errNo != nil || errAt != nil || have < 0 {
-		return nil, 0
-	}
+// find returns the stream of that name, nil where it is not kept any more, or was another process's.
+func (s *session) find(name string) *stream {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, st := range s.streams {
-		if st.no == n {
-			return st, have
+		if st.name == name {
+			return st
 		}
 	}
-	return nil, 0
+	return nil
 }
 
-func (st *stream) eventID(at int) string { return strconv.Itoa(st.no) + "." + strconv.Itoa(at) }
+// position is what the id of an event of a request's stream says: "<stream's name>.<messages so far>.<request's id>".
+// It holds the request's id, so that a client who comes back for a stream that is lost can be told.
+type position struct {
+	stream string
+	at     int
+	id     []byte // raw; empty: there is nothing to come back for
+}
+
+func (p position) String() string {
+	return p.stream + "." + strconv.Itoa(p.at) + "." + base64.RawURLEncoding.EncodeToString(p.id)
+}
+
+// parsePosition reads an event id; ok is false where it is none of a request's stream.
+func parsePosition(eventID string) (p position, ok bool) {
+	parts := strings.Split(eventID, ".")
+	if len(parts) != 3 {
+		return p, false
+	}
+	at, errAt := strconv.Atoi(parts[1])
+	id, errID := base64.RawURLEncoding.DecodeString(parts[2])
+	return position{parts[0], at, id}, errAt == nil && errID == nil && at >= 0
+}
+
+func (st *stream) eventID(at int) string { return position{st.name, at, st.id}.String() }
 
 // add keeps a message and returns its event id. Over the limit the oldest are given up.
 func (st *stream) add(msg []byte) string {
@@ -87,4 +105,10 @@ func (st *stream) after(n int) (msgs [][]byte, done bool, grown <-chan struct{})
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	return st.msgs[min(n, len(st.msgs)):], st.done, st.grown
+}
+
+// over says whether the stream has ended and holds nothing behind the first n messages.
+func (st *stream) over(n int) bool {
+	msgs, done, _ := st.after(n)
+	return done && len(msgs) == 0
 }

@@ -180,10 +180,13 @@ func TestResume(t *testing.T) {
 	r := newRig(t, map[string]entry{"up": {"url": testmcp.HTTP(t, "well").URL}}, Options{})
 	session := r.initialize("/servers/up/mcp", wire.V20251125)
 	s := r.front.sessions.get(session[1], "up")
-	st := s.newStream()
+	st := s.newStream([]byte("1"))
 	st.add([]byte(`{"jsonrpc":"2.0","method":"notifications/one"}`))
 	st.add([]byte(`{"jsonrpc":"2.0","method":"notifications/two"}`))
 	again := streamOf(t, r.open(http.MethodGet, "/servers/up/mcp", "", append([]string{"Last-Event-Id", st.eventID(1)}, session...)...))
+	if m, _ := again.next(); m.Raw != nil || again.id != st.eventID(1) {
+		t.Fatalf("the stream begins with %s as %s", m.Raw, again.id)
+	}
 	if m, _ := again.next(); m.Method != "notifications/two" {
 		t.Fatalf("first came %s", m.Raw)
 	}
@@ -195,6 +198,41 @@ func TestResume(t *testing.T) {
 	if m, ok := again.next(); ok {
 		t.Errorf("behind the answer came %s", m.Raw)
 	}
+}
+
+// TestLostStreams comes back to the hub's next process for what the one before it was sending, as clients do for a call
+// beside the stream that they hold open. No answer makes a client open that one a second time.
+func TestLostStreams(t *testing.T) {
+	servers, opt := map[string]entry{"up": {"url": testmcp.HTTP(t, "well").URL}}, Options{SessionDir: t.TempDir()}
+	before := newRig(t, servers, opt)
+	session := before.initialize("/mcp", wire.V20251125)
+	lost := before.front.sessions.get(session[1], "").newStream([]byte(`"q"`))
+	r := newRig(t, servers, opt)
+	from := func(id string) []string { return append([]string{"Last-Event-Id", id}, session...) }
+
+	foreign := streamOf(t, r.open(http.MethodGet, "/mcp", "", from("1.0")...)) // while nobody holds one
+	r.post("/mcp", call("1", "mcp_up_grow", `{"name":"first"}`))
+	foreign.until(wire.ToolsChanged)
+	held := streamOf(t, r.open(http.MethodGet, "/mcp", "", session...))
+	answer := streamOf(t, r.open(http.MethodGet, "/mcp", "", from(lost.eventID(3))...))
+	if m, _ := answer.next(); string(m.ID) != `"q"` || !strings.Contains(string(m.Error), "restart") {
+		t.Errorf("a lost stream began with %s", m.Raw)
+	}
+	if m, ok := answer.next(); ok {
+		t.Errorf("then came %s", m.Raw)
+	}
+	ended := r.front.sessions.get(session[1], "").newStream([]byte("1"))
+	ended.finish()
+	for _, id := range []string{answer.id, ended.eventID(0), "1.0", "x"} {
+		if got := r.do(http.MethodGet, "/mcp", "", from(id)...); got.status != http.StatusMethodNotAllowed {
+			t.Errorf("Last-Event-ID %s: HTTP %d %s", id, got.status, got.body)
+		}
+	}
+	if got := r.do(http.MethodGet, "/mcp", "", from(position{"x", 1, []byte("}\n")}.String())...); got.status != http.StatusBadRequest {
+		t.Errorf("an event id of no hub: HTTP %d %s", got.status, got.body)
+	}
+	r.post("/mcp", call("1", "mcp_up_grow", `{"name":"later"}`))
+	held.until(wire.ToolsChanged)
 }
 
 // TestStuckReaderDelaysNobody opens a stream, stops reading it and fills it.
@@ -253,6 +291,29 @@ func TestRelayAsksItsOwnClient(t *testing.T) {
 			if !strings.Contains(string(m.Result), who) || !strings.Contains(string(m.Result), "9007199254740993") {
 				t.Errorf("%s: %s", server, m.Raw)
 			}
+		}
+	}
+}
+
+// TestNobodyHearsTheQuestion has servers ask in requests without a stream of their own. The question goes to the
+// session's stream, and is declined where none is open.
+func TestNobodyHearsTheQuestion(t *testing.T) {
+	r := newRig(t, map[string]entry{"up": stdio("well"), "web": {"url": testmcp.HTTP(t, "well").URL}}, Options{})
+	for path, tool := range map[string]string{"/mcp": "mcp_web_ask", "/servers/web/mcp": "ask", "/servers/up/mcp": "ask"} {
+		p := r.peerAt(path, wire.V20250326, allCapabilities, friendly)
+		ask := call("1", tool, `{}`)
+		plain := append([]string{"Accept", "application/json"}, p.session...)
+		for name, got := range map[string]response{"JSON": r.post(path, ask, plain...), "batch": r.post(path, "["+ask+"]", p.session...)} {
+			if !strings.Contains(got.body, `"decline"`) {
+				t.Errorf("%s, %s: HTTP %d %s", path, name, got.status, got.body)
+			}
+		}
+		own := p.get()
+		answered := make(chan response, 1)
+		go func() { answered <- r.post(path, "["+ask+"]", p.session...) }()
+		p.reply(own.until(wire.ElicitationCreate), friendly(wire.ElicitationCreate, nil))
+		if got := <-answered; !strings.Contains(got.body, "Ada") {
+			t.Errorf("%s, with a stream: HTTP %d %s", path, got.status, got.body)
 		}
 	}
 }

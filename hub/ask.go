@@ -152,7 +152,7 @@ func (s *callSink) put(conn *upstream.Conn, m wire.Message) (carry func()) {
 		delete(s.open, key)
 		s.mu.Unlock()
 		switch {
-		case errors.Is(err, context.DeadlineExceeded):
+		case errors.Is(err, context.DeadlineExceeded), errors.Is(err, errGone):
 			decline(conn, m)
 		case err != nil: // taken back, or the whole call was cancelled, of which the server is told
 		case answer.Error != nil:

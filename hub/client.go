@@ -23,6 +23,9 @@ type Client struct {
 	Params []byte
 	// Push sends a message outside of any request. It must not block. nil: the client cannot be reached.
 	Push func(msg []byte)
+	// Reachable says whether somebody takes what is pushed at present: news may wait for that, a question must
+	// not. nil: always.
+	Reachable func() bool
 
 	own    *ownConn // relayed sessions only
 	lastID atomic.Int64
@@ -32,6 +35,7 @@ type Client struct {
 	level string               // of log messages, "" before logging/setLevel
 	asked map[string]*question // open ones by id
 	left  bool                 // the session is over
+	mute  bool                 // nothing comes from the client any more
 
 	pending []string // resources that it was subscribed to in the hub's last process, until it is again
 	conns   map[*upstream.Server]*ownConn
@@ -137,9 +141,9 @@ var process = rand.Text()[:8]
 type question struct {
 	c      *Client
 	id     string
-	answer chan wire.Message
-	token  []byte         // by which the client may tell of its progress, raw; nil: nobody wants to know
-	from   *upstream.Conn // which does
+	answer chan wire.Message // closed when none will come
+	token  []byte            // by which the client may tell of its progress, raw; nil: nobody wants to know
+	from   *upstream.Conn    // which does
 }
 
 // ask sends a server's request to the client, on out where that is given. from gets the client's progress; nil: nobody.
@@ -150,21 +154,33 @@ func (c *Client) ask(out Outlet, method string, params []byte, from *upstream.Co
 	}
 	msg := wire.AppendRequest(nil, wire.Quote(q.id), method, params)
 	c.mu.Lock()
+	if c.mute {
+		c.mu.Unlock()
+		return nil, errGone
+	}
 	if c.asked == nil {
 		c.asked = map[string]*question{}
 	}
 	c.asked[q.id] = q
 	c.mu.Unlock()
-	switch {
-	case out != nil:
-		out.Send(msg)
-	case c.Push != nil:
-		c.Push(msg)
-	default:
+	if !c.reach(out, msg) {
 		q.forget()
 		return nil, errGone
 	}
 	return q, nil
+}
+
+// reach sends the client a server's request, on out where that is given, and says whether there was a way to it.
+func (c *Client) reach(out Outlet, msg []byte) bool {
+	switch {
+	case out != nil:
+		out.Send(msg)
+	case c.Push != nil && (c.Reachable == nil || c.Reachable()):
+		c.Push(msg)
+	default:
+		return false
+	}
+	return true
 }
 
 func (q *question) forget() {
@@ -177,7 +193,10 @@ func (q *question) forget() {
 func (q *question) wait(ctx context.Context) (wire.Message, error) {
 	defer q.forget()
 	select {
-	case m := <-q.answer:
+	case m, ok := <-q.answer:
+		if !ok {
+			return m, errGone
+		}
 		return m, nil
 	case <-ctx.Done():
 		return wire.Message{}, context.Cause(ctx)
@@ -194,6 +213,17 @@ func (c *Client) answered(m wire.Message) bool {
 		waiting.answer <- m
 	}
 	return waiting != nil
+}
+
+// Mute declines a client's open questions and all later ones: it sends nothing any more, but its calls go on.
+func (c *Client) Mute() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.mute = true
+	for _, q := range c.asked {
+		close(q.answer)
+	}
+	c.asked = nil
 }
 
 // Respond takes a session's answer to a request that was sent to it.

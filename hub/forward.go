@@ -2,6 +2,7 @@ package hub
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -153,6 +154,8 @@ func (h bridge) askOne(ctx context.Context, r *Request, m wire.Message) ([]byte,
 	}
 	answer, err := q.wait(ctx)
 	switch {
+	case errors.Is(err, errGone):
+		return declined(m)
 	case err != nil:
 		return nil, &wire.Error{Code: wire.CodeInternal, Message: "the client did not answer"}
 	case answer.Error != nil:

@@ -81,9 +81,8 @@ type ownSink Request
 func (s *ownSink) Notice(m wire.Message) { (*Request)(s).send(m.Raw) }
 
 // Ask passes a request on, under the server's own id.
-func (s *ownSink) Ask(_ *upstream.Conn, m wire.Message) bool {
-	(*Request)(s).send(m.Raw)
-	return true
+func (s *ownSink) Ask(conn *upstream.Conn, m wire.Message) bool {
+	return s.Client.reach(s.Out, m.Raw) || decline(conn, m)
 }
 
 // Prime makes the client's stream resumable too.
