@@ -21,6 +21,9 @@ type ServerView struct {
 	ProtocolVersion string    `json:"protocolVersion,omitempty"` // spoken with the server, once known
 	Tools           int       `json:"tools"`                     // published
 	Notes           []string  `json:"notes,omitempty"`           // what was dropped, repaired or renamed
+
+	// Unattributed is how many of its questions were declined because they could have been for several clients.
+	Unattributed int64 `json:"unattributed,omitempty"`
 }
 
 // Servers describes every configured server.
@@ -30,7 +33,7 @@ func Servers(h *hub.Hub) []ServerView {
 		st := s.Status()
 		v := ServerView{
 			Name: s.Name(), State: string(st.State), Reason: st.Reason, Since: st.Since,
-			Type: string(s.Config().Type), Tools: h.Published(s.Name()), Notes: h.Notes(s.Name()),
+			Type: string(s.Config().Type), Tools: h.Published(s.Name()), Notes: h.Notes(s.Name()), Unattributed: h.Unattributed(s),
 		}
 		if offer := s.Offer(); offer != nil {
 			v.ProtocolVersion = offer.Version

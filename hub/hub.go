@@ -48,11 +48,10 @@ type Hub struct {
 	done       chan struct{}
 	tasks      sync.WaitGroup
 
-	sealer    *sealer
-	apartFrom sync.Map               // servers with one connection per client
-	orphans   atomic.Int64           // questions that nobody could be found for
-	level     atomic.Pointer[string] // of log messages that some session wants
-	claims    claims                 // whose a task or an elicitation is
+	sealer  *sealer
+	orphans map[*upstream.Server]*atomic.Int64 // questions that could have been for several clients
+	level   atomic.Pointer[string]             // of log messages that some session wants
+	claims  claims                             // whose a task or an elicitation is
 
 	mu       sync.Mutex // guards the rest
 	clients  map[*Client]struct{}
@@ -63,7 +62,7 @@ type Hub struct {
 // New makes a hub for a checked configuration. Nothing runs before Start.
 func New(cfg *config.Config, opt Options) *Hub {
 	h := &Hub{
-		opt: opt, face: face(opt.Version), set: &cfg.Settings, byName: map[string]*upstream.Server{},
+		opt: opt, face: face(opt.Version), set: &cfg.Settings, byName: map[string]*upstream.Server{}, orphans: map[*upstream.Server]*atomic.Int64{},
 		dirty: make(chan struct{}, 1), stop: make(chan struct{}), quiet: make(chan struct{}), done: make(chan struct{}),
 		clients: map[*Client]struct{}{}, watchers: map[*watcher]struct{}{}, parked: map[string]*parked{},
 		sealer: newSealer(opt.StateKey), claims: newClaims(),
@@ -84,6 +83,7 @@ func New(cfg *config.Config, opt Options) *Hub {
 			s := upstream.NewServer(entry, up)
 			h.servers = append(h.servers, s)
 			h.byName[entry.Name] = s
+			h.orphans[s] = &atomic.Int64{}
 		}
 	}
 	h.catalog.Store(build(h.set, h.servers, h.face.info()))

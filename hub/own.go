@@ -211,8 +211,7 @@ func (h apartness) apart(s *upstream.Server) bool {
 	case config.SessionClient, config.SessionCall:
 		return true
 	}
-	_, ok := h.apartFrom.Load(s)
-	return ok
+	return h.orphans[s].Load() > 0
 }
 
 // orphan takes a server's request whose call cannot be made out: it declines, and from then on the server
@@ -222,17 +221,16 @@ func (h apartness) orphan(s *upstream.Server, conn *upstream.Conn, m wire.Messag
 	if conn.Serves() == 0 {
 		return decline(conn, m)
 	}
-	if _, known := h.apartFrom.LoadOrStore(s, true); !known && s.Config().Session == config.SessionAuto {
+	if h.orphans[s].Add(1) == 1 && s.Config().Session == config.SessionAuto {
 		h.opt.Log.Warn().Str("server", s.Name()).Str("method", m.Method).
 			Msg("asked a question that could be for several clients; each client gets a connection of its own from now on")
 		subscriptions(h).part(s)
 	}
-	h.orphans.Add(1)
 	return decline(conn, m)
 }
 
-// Unattributed is how many questions of servers were declined because they could have been for several clients.
-func (h *Hub) Unattributed() int64 { return h.orphans.Load() }
+// Unattributed is how many questions of a server were declined because they could have been for several clients.
+func (h *Hub) Unattributed(s *upstream.Server) int64 { return h.orphans[s].Load() }
 
 // keeps says whether a client keeps a connection of its own with a server.
 func (h apartness) keeps(c *Client, s *upstream.Server) bool {
