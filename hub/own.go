@@ -140,7 +140,13 @@ func (o *ownConn) Subscribe(ctx context.Context, uri string) (upstream.Answer, e
 	if !first {
 		return upstream.Answer{Result: []byte("{}")}, nil
 	}
-	return o.call(ctx, o.request(subscription(wire.ResourcesSubscribe, uri)))
+	answer, err := o.call(ctx, o.request(subscription(wire.ResourcesSubscribe, uri)))
+	if err != nil || answer.Error != nil {
+		o.mu.Lock()
+		o.subscribers[uri]--
+		o.mu.Unlock()
+	}
+	return answer, err
 }
 
 // Unsubscribe takes one Subscribe back. It opens no connection for that.
