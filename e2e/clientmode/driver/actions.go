@@ -135,7 +135,11 @@ func touchEverything(ctx context.Context, session *mcp.ClientSession) error {
 	}
 	for prompt, err := range session.Prompts(ctx, nil) {
 		if err == nil {
-			_, err = session.GetPrompt(ctx, &mcp.GetPromptParams{Name: prompt.Name})
+			args := map[string]string{}
+			for _, a := range prompt.Arguments {
+				args[a.Name] = "x"
+			}
+			_, err = session.GetPrompt(ctx, &mcp.GetPromptParams{Name: prompt.Name, Arguments: args})
 		}
 		if err != nil {
 			return fmt.Errorf("getting the prompts: %w", err)
