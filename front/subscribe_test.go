@@ -82,7 +82,8 @@ func TestSubscriptions(t *testing.T) {
 		quiet := carol.get()
 		r.touch(server)
 		for i, s := range streams {
-			if m := s.until(wire.ResourceUpdated); wire.String(wire.Get(m.Params, "uri")) != uri {
+			m := s.until(wire.ResourceUpdated)
+			if meta := wire.Get(m.Params, "_meta"); wire.String(wire.Get(m.Params, "uri")) != uri || (meta != nil) != (s == stateless) {
 				t.Errorf("%s, client %d: %s", server, i, m.Raw)
 			}
 		}

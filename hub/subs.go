@@ -104,7 +104,10 @@ func (h subscriptions) updatedFor(c *Client, s *upstream.Server, m wire.Message)
 func renamed(m wire.Message, uri string) []byte {
 	params := wire.Splice(m.Params, wire.Edit{Key: "uri", Value: wire.Quote(uri)})
 	if meta := wire.Get(params, "_meta"); wire.Get(meta, wire.MetaSubscriptionID) != nil {
-		params = wire.Splice(params, wire.Edit{Key: "_meta", Value: wire.Splice(meta, wire.Edit{Key: wire.MetaSubscriptionID})})
+		if meta = wire.Splice(meta, wire.Edit{Key: wire.MetaSubscriptionID}); string(meta) == "{}" {
+			meta = nil
+		}
+		params = wire.Splice(params, wire.Edit{Key: "_meta", Value: meta})
 	}
 	return params
 }
