@@ -1,10 +1,8 @@
 package hub
 
 import (
-	"context"
 	"strings"
 	"testing"
-	"time"
 
 	"mcphub/internal/testmcp"
 	"mcphub/wire"
@@ -13,13 +11,7 @@ import (
 // askModern sends one request of a stateless client.
 func askModern(t testing.TB, h *Hub, method, params string) Answer {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	m, err := wire.Scan(wire.AppendRequest(nil, []byte("1"), method, []byte(params)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return h.Serve(ctx, &Request{Client: &Client{Version: wire.V20260728}, Msg: m})
+	return serve(t, h, &Client{Version: wire.V20260728}, method, params)
 }
 
 // shelf is a server with these replies.

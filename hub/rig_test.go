@@ -85,13 +85,19 @@ func parse(t testing.TB, settings map[string]any, servers ...any) *config.Config
 // ask sends one request of a client without a session.
 func ask(t testing.TB, h *Hub, view, method, params string) Answer {
 	t.Helper()
+	return serve(t, h, &Client{Server: view}, method, params)
+}
+
+// serve sends one request of a client.
+func serve(t testing.TB, h *Hub, c *Client, method, params string) Answer {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	m, err := wire.Scan(wire.AppendRequest(nil, []byte("1"), method, []byte(params)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return h.Serve(ctx, &Request{Client: &Client{Server: view}, Msg: m})
+	return h.Serve(ctx, &Request{Client: c, Msg: m})
 }
 
 // tools returns the published definitions of the servers' tools by name, in order.

@@ -103,18 +103,6 @@ func session(t testing.TB, h *Hub) (*Client, *inbox) {
 	return c, b
 }
 
-// serve sends one request of a client.
-func serve(t testing.TB, h *Hub, c *Client, method, params string) Answer {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	m, err := wire.Scan(wire.AppendRequest(nil, []byte("1"), method, []byte(params)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return h.Serve(ctx, &Request{Client: c, Msg: m})
-}
-
 // listening opens a stateless client's stream of changes.
 func listening(t testing.TB, h *Hub, filter string) *inbox {
 	t.Helper()
