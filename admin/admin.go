@@ -33,7 +33,7 @@ func Servers(h *hub.Hub) []ServerView {
 		st := s.Status()
 		v := ServerView{
 			Name: s.Name(), State: string(st.State), Reason: st.Reason, Since: st.Since,
-			Type: string(s.Config().Type), Tools: h.Published(s.Name()), Notes: h.Notes(s.Name()), Unattributed: h.Unattributed(s),
+			Type: string(s.Config().Type), Tools: h.Published(s.Name()), Notes: h.Notes(s.Name()), Unattributed: s.Unattributed.Load(),
 		}
 		if offer := s.Offer(); offer != nil {
 			v.ProtocolVersion = offer.Version

@@ -34,7 +34,7 @@ func TestAmbiguousQuestions(t *testing.T) {
 	if m := bob.call("mcp_up_ask", `{}`); got(m) != `[{"action":"decline"}]` || bob.asked != nil {
 		t.Errorf("the ambiguous question: asked %q, %s", bob.asked, m.Raw)
 	}
-	if n := r.front.hub.Unattributed(r.front.hub.Servers()[0]); n != 1 {
+	if n := r.front.hub.Servers()[0].Unattributed.Load(); n != 1 {
 		t.Errorf("%d ambiguous questions were counted", n)
 	}
 	for _, p := range []*peer{alice, bob} {
@@ -220,7 +220,7 @@ func TestQuestionOfACancelledCall(t *testing.T) {
 	if got := answer(); !strings.Contains(got, "decline") {
 		t.Errorf("the question was answered with %s", got)
 	}
-	if n := r.front.hub.Unattributed(r.front.hub.Servers()[0]); n != 1 {
+	if n := r.front.hub.Servers()[0].Unattributed.Load(); n != 1 {
 		t.Errorf("%d ambiguous questions were counted", n)
 	}
 	r.post("/mcp", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"his"}}`, bob.session...)

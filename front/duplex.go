@@ -20,8 +20,8 @@ type duplex struct {
 	tasks sync.WaitGroup
 }
 
-func (f *Front) newDuplex(server string) *duplex {
-	s := newSession(server)
+func (f *Front) newDuplex(at hub.Door) *duplex {
+	s := newSession(at)
 	s.client.Reachable = nil // its channel is open for as long as it is there
 	return &duplex{f: f, s: s, slots: make(chan struct{}, duplexAtOnce)}
 }
@@ -90,7 +90,7 @@ func (d *duplex) answer(ctx context.Context, m wire.Message) {
 			d.s.out.put(wire.AppendError(nil, m.ID, e.Raw()))
 			return
 		}
-		client = &hub.Client{Server: d.s.server, Version: version}
+		client = &hub.Client{Door: d.s.at, Version: version}
 	}
 	answer := d.f.serve(ctx, &hub.Request{Client: client, Msg: m, Out: d})
 	if ctx.Err() != nil {

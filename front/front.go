@@ -66,7 +66,7 @@ func setDefault(d *time.Duration, to time.Duration) {
 func (f *Front) Mount(r chi.Router) {
 	r.Group(func(r chi.Router) {
 		r.Use(f.Guard)
-		for _, base := range []string{"", "/servers/{server}"} {
+		for _, base := range []string{"", "/servers/{server}", "/scopes/{scope}"} {
 			r.HandleFunc(base+"/mcp", web{f}.streamable)
 			r.Get(base+"/sse", web{f}.openSSE)
 			r.Post(base+"/messages", web{f}.postSSE)
@@ -95,10 +95,10 @@ func (f *Front) Close() {
 	ending.Wait()
 }
 
-// target is the server that a request's path names, "" for the merged view; ok is false where there is no such server.
-func (f web) target(r *http.Request) (server string, ok bool) {
-	server = chi.URLParam(r, "server")
-	return server, server == "" || f.hub.Has(server)
+// target is the door that a request's path names; ok is false where there is none.
+func (f web) target(r *http.Request) (at hub.Door, ok bool) {
+	at = hub.Door{Server: chi.URLParam(r, "server"), Scope: chi.URLParam(r, "scope")}
+	return at, f.hub.Has(at)
 }
 
 // recover answers a request whose handling panicked, and logs the panic under the call's number.
@@ -133,7 +133,7 @@ func (f *Front) serve(ctx context.Context, r *hub.Request) (answer hub.Answer) {
 	answer = f.hub.Serve(ctx, r)
 	if e := f.opt.Log.Debug(); e.Enabled() {
 		code, text := wire.ErrorOf(answer.Error)
-		e.Int64("call", f.calls.Add(1)).Str("method", r.Msg.Method).Str("view", r.Client.Server).
+		e.Int64("call", f.calls.Add(1)).Str("method", r.Msg.Method).Str("server", r.Client.Server).
 			Dur("ms", time.Since(start)).Int("bytes", len(answer.Result)).Int("code", code).Str("error", text).Msg("request")
 	}
 	return answer

@@ -4,12 +4,13 @@ import (
 	"net/http"
 	"time"
 
+	"mcphub/hub"
 	"mcphub/wire"
 )
 
 // get opens a session's stream for messages outside of requests, or takes up a request's stream again.
-func (f web) get(w http.ResponseWriter, r *http.Request, server string) {
-	s := f.named(w, r, server)
+func (f web) get(w http.ResponseWriter, r *http.Request, at hub.Door) {
+	s := f.named(w, r, at)
 	if s == nil {
 		return
 	}
@@ -43,14 +44,14 @@ func (f web) lost(w http.ResponseWriter, p position) {
 
 // named finds the session that a request is about; nil where the request has been answered. The stateless
 // era has neither streams without a request nor sessions (MCP 2026-07-28, Earlier Streamable HTTP Revisions).
-func (f web) named(w http.ResponseWriter, r *http.Request, server string) *session {
+func (f web) named(w http.ResponseWriter, r *http.Request, at hub.Door) *session {
 	id := r.Header.Get(wire.HeaderSession)
 	if id == "" || wire.Modern(r.Header.Get(wire.HeaderVersion)) {
 		w.Header().Set("Allow", "POST")
 		http.Error(w, "the request names no session: POST initialize first", http.StatusMethodNotAllowed)
 		return nil
 	}
-	s := f.lookup(id, server)
+	s := f.lookup(id, at)
 	if s == nil {
 		http.Error(w, "session not found: send initialize again", http.StatusNotFound)
 	}
@@ -139,8 +140,8 @@ func (f web) replay(w http.ResponseWriter, r *http.Request, s *session, st *stre
 }
 
 // delete ends a session at its client's wish.
-func (f web) delete(w http.ResponseWriter, r *http.Request, server string) {
-	if s := f.named(w, r, server); s != nil {
+func (f web) delete(w http.ResponseWriter, r *http.Request, at hub.Door) {
+	if s := f.named(w, r, at); s != nil {
 		f.quit(s)
 		w.WriteHeader(http.StatusNoContent)
 	}

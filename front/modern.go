@@ -18,7 +18,7 @@ func isModern(m wire.Message) bool {
 
 // postModern answers one message of the stateless era (MCP 2026-07-28, Streamable HTTP). Closing the
 // connection is how its client cancels.
-func (f web) postModern(w http.ResponseWriter, r *http.Request, server string, m wire.Message) {
+func (f web) postModern(w http.ResponseWriter, r *http.Request, at hub.Door, m wire.Message) {
 	if m.IsResponse() {
 		fail(w, http.StatusBadRequest, m.ID, &wire.Error{Code: wire.CodeInvalidRequest, Message: "this protocol version has no responses from clients"})
 		return
@@ -38,7 +38,7 @@ func (f web) postModern(w http.ResponseWriter, r *http.Request, server string, m
 	defer cancel(nil)
 	p.cancel = cancel
 	answer := f.serve(ctx, &hub.Request{
-		Client: &hub.Client{Server: server, Version: version}, Msg: m, Headers: paramHeaders(r.Header), Out: p,
+		Client: &hub.Client{Door: at, Version: version}, Msg: m, Headers: paramHeaders(r.Header), Out: p,
 	})
 	p.finish(ctx, answer)
 }

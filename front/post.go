@@ -17,18 +17,18 @@ type web struct{ *Front }
 
 // streamable serves one MCP endpoint.
 func (f web) streamable(w http.ResponseWriter, r *http.Request) {
-	server, ok := f.target(r)
+	at, ok := f.target(r)
 	if !ok {
 		http.Error(w, "no server of that name is configured", http.StatusNotFound)
 		return
 	}
 	switch r.Method {
 	case http.MethodPost:
-		f.post(w, r, server)
+		f.post(w, r, at)
 	case http.MethodGet:
-		f.get(w, r, server)
+		f.get(w, r, at)
 	case http.MethodDelete:
-		f.delete(w, r, server)
+		f.delete(w, r, at)
 	default:
 		w.Header().Set("Allow", "GET, POST, DELETE")
 		http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
@@ -36,14 +36,14 @@ func (f web) streamable(w http.ResponseWriter, r *http.Request) {
 }
 
 // post takes one message, or a batch, and finds out which era it is of.
-func (f web) post(w http.ResponseWriter, r *http.Request, server string) {
+func (f web) post(w http.ResponseWriter, r *http.Request, at hub.Door) {
 	body, ok := f.readBody(w, r)
 	if !ok {
 		return
 	}
 	version := r.Header.Get(wire.HeaderVersion)
 	if msgs, isBatch := wire.Batch(body); isBatch {
-		f.postBatch(w, r, server, msgs)
+		f.postBatch(w, r, at, msgs)
 		return
 	}
 	m, err := wire.Scan(body)
@@ -52,14 +52,14 @@ func (f web) post(w http.ResponseWriter, r *http.Request, server string) {
 		return
 	}
 	if wire.Modern(version) || r.Header.Get(wire.HeaderSession) == "" && isModern(m) {
-		f.postModern(w, r, server, m)
+		f.postModern(w, r, at, m)
 		return
 	}
 	if version != "" && !wire.Known(version) {
 		fail(w, http.StatusBadRequest, m.ID, unsupported(version))
 		return
 	}
-	s, ok := f.session(w, r, server, m)
+	s, ok := f.session(w, r, at, m)
 	if !ok {
 		return
 	}
@@ -116,15 +116,15 @@ func isJSON(contentType string) bool {
 
 // session finds the session of a message, makes one for initialize, and makes do without for a single
 // request of someone who wants no handshake. ok is false where the request has been answered.
-func (f web) session(w http.ResponseWriter, r *http.Request, server string, m wire.Message) (*session, bool) {
+func (f web) session(w http.ResponseWriter, r *http.Request, at hub.Door, m wire.Message) (*session, bool) {
 	id := r.Header.Get(wire.HeaderSession)
 	switch {
 	case m.Method == wire.Initialize:
-		return newSession(server), true
+		return newSession(at), true
 	case id == "":
-		return passing(server, r.Header.Get(wire.HeaderVersion)), true
+		return passing(at, r.Header.Get(wire.HeaderVersion)), true
 	}
-	if s := f.lookup(id, server); s != nil {
+	if s := f.lookup(id, at); s != nil {
 		s.touch()
 		return s, true
 	}
@@ -213,8 +213,8 @@ func (f *Front) accept(ctx context.Context, s *session, m wire.Message) {
 }
 
 // postBatch answers a batch, which only protocol version 2025-03-26 has. Its requests run side by side.
-func (f web) postBatch(w http.ResponseWriter, r *http.Request, server string, msgs [][]byte) {
-	s, ok := f.session(w, r, server, wire.Message{})
+func (f web) postBatch(w http.ResponseWriter, r *http.Request, at hub.Door, msgs [][]byte) {
+	s, ok := f.session(w, r, at, wire.Message{})
 	if !ok {
 		return
 	}

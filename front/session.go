@@ -17,7 +17,7 @@ import (
 // session is one client's session, of any transport that has them.
 type session struct {
 	id     string
-	server string // the view: a server's name, or "" for the merged one
+	at     hub.Door
 	client *hub.Client
 	self   hub.Client // what client points to
 	out    outbox     // what the client is sent outside of its requests
@@ -53,10 +53,10 @@ func (s *session) busy() bool { return s.open.Load() >= openMost }
 var errByClient = errors.New("cancelled by the client")
 
 // newSession makes a session and its client; neither is known to anybody yet.
-func newSession(server string) *session {
-	s := &session{id: randomID(), server: server, ended: make(chan struct{})}
+func newSession(at hub.Door) *session {
+	s := &session{id: randomID(), at: at, ended: make(chan struct{})}
 	s.out.wake = make(chan struct{}, 1)
-	s.self = hub.Client{Server: server, Push: s.out.push, Reachable: s.holds}
+	s.self = hub.Client{Door: at, Push: s.out.push, Reachable: s.holds}
 	s.client = &s.self
 	s.touch()
 	return s
@@ -83,8 +83,8 @@ func (s *session) use() func() {
 }
 
 // passing is the session of a single request whose client wants no handshake. Nobody can find it again.
-func passing(server, version string) *session {
-	s := &session{server: server, self: hub.Client{Server: server, Version: version}}
+func passing(at hub.Door, version string) *session {
+	s := &session{at: at, self: hub.Client{Door: at, Version: version}}
 	s.client = &s.self
 	return s
 }
@@ -163,10 +163,10 @@ func (ss *sessions) has(id string) bool {
 }
 
 // get finds a session of this view.
-func (ss *sessions) get(id, server string) *session {
+func (ss *sessions) get(id string, at hub.Door) *session {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
-	if s := ss.byID[id]; s != nil && s.server == server {
+	if s := ss.byID[id]; s != nil && s.at == at {
 		return s
 	}
 	return nil
@@ -189,15 +189,15 @@ func (ss *sessions) all() []*session {
 }
 
 // lookup finds a session of this view, also one from before the hub's last start.
-func (f *Front) lookup(id, server string) *session {
-	if s := f.sessions.get(id, server); s != nil {
+func (f *Front) lookup(id string, at hub.Door) *session {
+	if s := f.sessions.get(id, at); s != nil {
 		return s
 	}
 	rec, ok := f.store.load(id)
-	if !ok || rec.Server != server || server != "" && !f.hub.Has(server) {
+	if !ok || rec.door() != at || !f.hub.Has(at) {
 		return nil
 	}
-	s := newSession(server)
+	s := newSession(at)
 	s.id, s.client.Version = id, rec.Version
 	f.hub.Resume(s.client, rec.State)
 	if first := f.sessions.addOnce(s); first != s { // somebody else was quicker

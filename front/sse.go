@@ -6,18 +6,19 @@ import (
 	"strings"
 	"sync"
 
+	"mcphub/hub"
 	"mcphub/wire"
 )
 
 // openSSE opens a session of the older HTTP+SSE transport (MCP 2024-11-05, Transports): the stream
 // names the address to post to and carries every message to the client.
 func (f web) openSSE(w http.ResponseWriter, r *http.Request) {
-	server, ok := f.target(r)
+	at, ok := f.target(r)
 	if !ok {
 		http.Error(w, "no server of that name is configured", http.StatusNotFound)
 		return
 	}
-	d := f.newDuplex(server)
+	d := f.newDuplex(at)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
 	d.s.duplex = &postedTo{d, ctx}
 	f.sessions.add(d.s)
@@ -42,8 +43,8 @@ type postedTo struct {
 
 // postSSE takes a message for an open stream.
 func (f web) postSSE(w http.ResponseWriter, r *http.Request) {
-	server, _ := f.target(r)
-	s := f.sessions.get(r.URL.Query().Get("sessionId"), server)
+	at, _ := f.target(r)
+	s := f.sessions.get(r.URL.Query().Get("sessionId"), at)
 	if s == nil || s.duplex == nil {
 		http.Error(w, "session not found: open the event stream again", http.StatusNotFound)
 		return
@@ -59,7 +60,7 @@ func (f web) postSSE(w http.ResponseWriter, r *http.Request) {
 
 // Stdio serves one client on a pair of pipes until in ends or ctx does.
 func (f *Front) Stdio(ctx context.Context, in *wire.LineReader, write func([]byte) error) error {
-	d := f.newDuplex("")
+	d := f.newDuplex(hub.Door{})
 	ctx, cancel := context.WithCancel(ctx)
 	var writer sync.WaitGroup
 	writer.Go(func() { d.pump(ctx, cancel, write) })

@@ -19,10 +19,13 @@ type store struct{ dir string }
 
 // record is a session at rest.
 type record struct {
-	Server  string    `json:"server,omitempty"` // of the view
+	Server  string    `json:"server,omitempty"` // of its door
+	Scope   string    `json:"scope,omitempty"`
 	Version string    `json:"version"`
 	State   hub.State `json:"state"`
 }
+
+func (r record) door() hub.Door { return hub.Door{Server: r.Server, Scope: r.Scope} }
 
 // path is the file of a session, "" for an id that the hub cannot have made.
 func (st store) path(id string) string {
@@ -43,7 +46,7 @@ func (st store) save(s *session) error {
 	if path == "" {
 		return nil
 	}
-	text, err := json.Marshal(record{s.server, s.client.Version, s.client.State()})
+	text, err := json.Marshal(record{s.at.Server, s.at.Scope, s.client.Version, s.client.State()})
 	if err != nil {
 		return err
 	}

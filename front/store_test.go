@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"mcphub/hub"
 	"mcphub/wire"
 )
 
@@ -22,7 +23,7 @@ func TestRecordsLastAsLongAsSessions(t *testing.T) {
 		return len(entries)
 	}
 	session := r.initialize("/mcp", wire.V20251125)
-	s := r.front.lookup(session[1], "")
+	s := r.front.lookup(session[1], hub.Door{})
 	r.front.store.sweep(time.Now().Add(2*recordAge), r.front.sessions.has)
 	if records() != 1 {
 		t.Fatalf("the open session has %d records", records())

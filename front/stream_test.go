@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"mcphub/hub"
 	"mcphub/internal/testmcp"
 	"mcphub/wire"
 )
@@ -179,7 +180,7 @@ func TestNewGETTakesOver(t *testing.T) {
 func TestResume(t *testing.T) {
 	r := newRig(t, map[string]entry{"up": {"url": testmcp.HTTP(t, "well").URL}}, Options{})
 	session := r.initialize("/servers/up/mcp", wire.V20251125)
-	s := r.front.sessions.get(session[1], "up")
+	s := r.front.sessions.get(session[1], hub.Door{Server: "up"})
 	st := s.newStream([]byte("1"))
 	st.add([]byte(`{"jsonrpc":"2.0","method":"notifications/one"}`))
 	st.add([]byte(`{"jsonrpc":"2.0","method":"notifications/two"}`))
@@ -206,7 +207,7 @@ func TestLostStreams(t *testing.T) {
 	servers, opt := map[string]entry{"up": {"url": testmcp.HTTP(t, "well").URL}}, Options{SessionDir: t.TempDir()}
 	before := newRig(t, servers, opt)
 	session := before.initialize("/mcp", wire.V20251125)
-	lost := before.front.sessions.get(session[1], "").newStream([]byte(`"q"`))
+	lost := before.front.sessions.get(session[1], hub.Door{}).newStream([]byte(`"q"`))
 	r := newRig(t, servers, opt)
 	from := func(id string) []string { return append([]string{"Last-Event-Id", id}, session...) }
 
@@ -221,7 +222,7 @@ func TestLostStreams(t *testing.T) {
 	if m, ok := answer.next(); ok {
 		t.Errorf("then came %s", m.Raw)
 	}
-	ended := r.front.sessions.get(session[1], "").newStream([]byte("1"))
+	ended := r.front.sessions.get(session[1], hub.Door{}).newStream([]byte("1"))
 	ended.finish()
 	for _, id := range []string{answer.id, ended.eventID(0), "1.0", "x"} {
 		if got := r.do(http.MethodGet, "/mcp", "", from(id)...); got.status != http.StatusMethodNotAllowed {
@@ -248,7 +249,7 @@ func TestStuckReaderDelaysNobody(t *testing.T) {
 	if _, err := io.WriteString(conn, "GET /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nMcp-Session-Id: "+session[1]+"\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
-	s := r.front.sessions.get(session[1], "")
+	s := r.front.sessions.get(session[1], hub.Door{})
 	big := []byte(`{"jsonrpc":"2.0","method":"notifications/x","params":{"n":0,"text":"` + strings.Repeat("x", 1<<20) + `"}}`)
 	for i := range 16 {
 		s.client.Push(append(bytes.Clone(big), strings.Repeat(" ", i)...)) // each differs, so none is taken for a repetition

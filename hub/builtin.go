@@ -31,8 +31,8 @@ func builtins(setting string, resources bool) []*tool {
 // listResources is the tool mcp_list_resources.
 func listResources(h merged, ctx context.Context, r *Request, args []byte) Answer {
 	server := wire.String(wire.Get(args, "server"))
-	if server != "" && !h.Has(server) {
-		return h.toolError(r, "there is no server "+server+"; the servers are "+strings.Join(slices.Sorted(maps.Keys(h.byName)), ", "))
+	if server != "" && h.server(server) == nil {
+		return h.toolError(r, "there is no server "+server+"; the servers are "+strings.Join(slices.Sorted(maps.Keys(h.roster.Load().byName)), ", "))
 	}
 	h.settle(ctx)
 	var text strings.Builder
@@ -84,7 +84,7 @@ func (h merged) readQuietly(ctx context.Context, r *Request, uri string) Answer 
 
 // readAt is readQuietly of a resource whose server is known.
 func (h merged) readAt(ctx context.Context, r *Request, at route) Answer {
-	answer := bridge(h).send(ctx, r, at.server, &upstream.Call{
+	answer := bridge{h.Hub}.send(ctx, r, at.server, &upstream.Call{
 		Method: wire.ResourcesRead, Params: wire.Splice(nil, wire.Edit{Key: "uri", Value: wire.Quote(at.own)}), Sink: quiet{},
 	})
 	if asksInput(answer.Result) {

@@ -36,44 +36,44 @@ func (h merged) callTool(ctx context.Context, r *Request) Answer {
 	if len(t.fixed) > 0 {
 		args = wire.Splice(args, t.fixed...)
 	}
-	return bridge(h).forward(ctx, r, t.server, &upstream.Call{
+	return bridge{h.Hub}.forward(ctx, r, t.server, &upstream.Call{
 		Method: wire.ToolsCall, Timeout: t.timeout, Headers: t.mirror(args),
 		Params: wire.Splice(r.Msg.Params, wire.Edit{Key: "name", Value: t.quoted}, wire.Edit{Key: "arguments", Value: args}),
 	})
 }
 
 // findLate looks a published name up once the servers that could have it are known.
-func (h merged) findLate(ctx context.Context, quoted []byte) *tool {
+func (v *view) findLate(ctx context.Context, quoted []byte) *tool {
 	name := wire.String(quoted)
-	for _, s := range h.servers {
-		if reserved[name] || h.couldBe(s, name) { // the hub's own tools may depend on what servers have
+	for _, s := range v.servers() {
+		if reserved[name] || v.couldBe(s, name) { // the hub's own tools may depend on what servers have
 			await(ctx, s, s.Config().ConnectTimeout)
 		}
 	}
-	return h.current().find(quoted)
+	return v.current().find(quoted)
 }
 
 // awaitAll gives servers that are still starting the time to say what they have.
-func (h merged) awaitAll(ctx context.Context) {
-	for _, s := range h.servers {
+func (v *view) awaitAll(ctx context.Context) {
+	for _, s := range v.servers() {
 		await(ctx, s, s.Config().ConnectTimeout)
 	}
 }
 
 // locateLate finds the owner of a URI, once the servers that could have it are known.
-func (h merged) locateLate(ctx context.Context, uri string) (route, bool) {
-	if at, ok := h.current().locate(uri); ok {
+func (v *view) locateLate(ctx context.Context, uri string) (route, bool) {
+	if at, ok := v.current().locate(uri); ok {
 		return at, true
 	}
-	h.awaitAll(ctx)
-	return h.current().locate(uri)
+	v.awaitAll(ctx)
+	return v.current().locate(uri)
 }
 
 // callUnlisted passes a name that nobody lists to the one server that publishes its names as they are,
 // where there is just one: its list may be about to change. What its entry excludes stays excluded.
 func (h merged) callUnlisted(ctx context.Context, r *Request, name string) Answer {
 	var bare []*upstream.Server
-	for _, s := range h.servers {
+	for _, s := range h.servers() {
 		if s.Config().BareNames && s.Offer() != nil {
 			bare = append(bare, s)
 		}
@@ -86,21 +86,22 @@ func (h merged) callUnlisted(ctx context.Context, r *Request, name string) Answe
 			return h.unknownTool(name)
 		}
 	}
-	return bridge(h).forward(ctx, r, bare[0], &upstream.Call{Method: r.Msg.Method, Params: r.Msg.Params})
+	return bridge{h.Hub}.forward(ctx, r, bare[0], &upstream.Call{Method: r.Msg.Method, Params: r.Msg.Params})
 }
 
 // couldBe says whether a published name may be one of a server's.
-func (h merged) couldBe(s *upstream.Server, name string) bool {
+func (v *view) couldBe(s *upstream.Server, name string) bool {
 	if s.Config().BareNames {
 		return true
 	}
-	return strings.HasPrefix(name, strings.TrimSuffix(publish(h.set, s.Name(), "", false), h.set.ToolSeparator))
+	set := v.roster.Load().set
+	return strings.HasPrefix(name, strings.TrimSuffix(publish(set, s.Name(), "", false), set.ToolSeparator))
 }
 
 // unknownTool says why a name cannot be called, where the hub knows.
 func (h merged) unknownTool(name string) Answer {
 	text := "unknown tool " + name
-	for _, s := range h.servers {
+	for _, s := range h.servers() {
 		if s.Offer() == nil && !s.Config().BareNames && h.couldBe(s, name) {
 			st := s.Status()
 			text += "; the tools of server " + s.Name() + " are not known, it is " + string(st.State)
@@ -127,7 +128,7 @@ func (h merged) getPrompt(ctx context.Context, r *Request) Answer {
 	if !ok {
 		return notPrompt(name)
 	}
-	return bridge(h).forward(ctx, r, at.server, &upstream.Call{
+	return bridge{h.Hub}.forward(ctx, r, at.server, &upstream.Call{
 		Method: r.Msg.Method, Params: wire.Splice(r.Msg.Params, wire.Edit{Key: "name", Value: wire.Quote(at.own)}),
 	})
 }
@@ -139,7 +140,7 @@ func (h merged) readResource(ctx context.Context, r *Request) Answer {
 	if !ok {
 		return notFound(uri, r.modern())
 	}
-	answer := bridge(h).forward(ctx, r, at.server, &upstream.Call{
+	answer := bridge{h.Hub}.forward(ctx, r, at.server, &upstream.Call{
 		Method: r.Msg.Method, Params: wire.Splice(r.Msg.Params, wire.Edit{Key: "uri", Value: wire.Quote(at.own)}),
 	})
 	return cacheable(inEra(answer, r.modern()), r.Msg.Method, r.modern())
@@ -165,7 +166,7 @@ func (h merged) complete(ctx context.Context, r *Request) Answer {
 		return h.face.finish(r, noCompletion)
 	}
 	// A completion is answered without questions (MCP 2026-07-28, Multi Round-Trip Requests, Supported Requests).
-	answer := bridge(h).translate(bridge(h).send(ctx, r, at.server, &upstream.Call{
+	answer := bridge{h.Hub}.translate(bridge{h.Hub}.send(ctx, r, at.server, &upstream.Call{
 		Method: r.Msg.Method, Sink: quiet{}, Params: wire.Splice(r.Msg.Params, wire.Edit{
 			Key: "ref", Value: wire.Splice(ref, wire.Edit{Key: key, Value: wire.Quote(at.own)})}),
 	}), r, at.server)
@@ -210,7 +211,7 @@ func (h bridge) translate(a Answer, r *Request, s *upstream.Server) Answer {
 	if a.Result == nil || offer == nil {
 		return a
 	}
-	a.Result = h.current().republish(s, a.Result)
+	a.Result = h.viewOf(r.Client).current().republish(s, a.Result)
 	fromModern, toModern := wire.Modern(offer.Version), r.modern()
 	if !fromModern && !toModern {
 		return a

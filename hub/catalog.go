@@ -18,8 +18,8 @@ type route struct {
 
 // catalog is everything that is published at one moment. It is never changed once it is in use.
 type catalog struct {
-	change    int64 // of the hub's count, when it was built
-	servers   map[string]*upstream.Server
+	change    int64                       // of the hub's count, when it was built
+	servers   map[string]*upstream.Server // the form of a URI is a server's before that has said anything
 	tools     []*tool
 	byName    map[string]*tool
 	prompts   map[string]route    // by published name
@@ -39,18 +39,15 @@ var listed = []struct{ method, capability, changed string }{
 }
 
 // build merges the servers' offers. Order follows the configuration, then each server's own list.
-func build(set *config.Settings, servers []*upstream.Server, serverInfo []byte) *catalog {
+func build(r *roster, serverInfo []byte) *catalog {
 	c := &catalog{
 		byName: map[string]*tool{}, prompts: map[string]route{}, resources: map[string]route{},
-		servers: map[string]*upstream.Server{}, moved: map[route]string{}, lists: map[string]*listing{}, notes: map[string][]string{},
+		servers: r.byName, moved: map[route]string{}, lists: map[string]*listing{}, notes: map[string][]string{},
 	}
 	var resources, templates []item
 	var prompts []*prompt
 	ttl := map[string]int64{}
-	for _, s := range servers { // the form of a URI is a server's before that has said anything
-		c.servers[s.Name()] = s
-	}
-	for _, s := range servers {
+	for _, s := range r.servers {
 		offer := s.Offer()
 		if offer == nil {
 			continue
@@ -69,7 +66,7 @@ func build(set *config.Settings, servers []*upstream.Server, serverInfo []byte) 
 			}
 		}
 	}
-	c.nameTools(set)
+	c.nameTools(r.set)
 	tools := make([]item, 0, len(c.tools))
 	for _, t := range c.tools {
 		c.readPages(t)
@@ -88,12 +85,12 @@ func build(set *config.Settings, servers []*upstream.Server, serverInfo []byte) 
 			items[i].raw = publisher{c, items[i].server}.meta(items[i].raw)
 		}
 	}
-	for _, t := range builtins(set.ResourceTools, len(resources)+len(templates) > 0) {
+	for _, t := range builtins(r.set.ResourceTools, len(resources)+len(templates) > 0) {
 		c.byName[t.name] = t
 		tools = append(tools, item{t.name, t.raw, nil})
 	}
 	c.lists[wire.ToolsList] = newListing("tools", tools, ttl[wire.ToolsList], serverInfo)
-	c.lists[wire.PromptsList] = newListing("prompts", c.namePrompts(set, prompts), ttl[wire.PromptsList], serverInfo)
+	c.lists[wire.PromptsList] = newListing("prompts", c.namePrompts(r.set, prompts), ttl[wire.PromptsList], serverInfo)
 	c.lists[wire.ResourcesList] = newListing("resources", resources, ttl[wire.ResourcesList], serverInfo)
 	c.lists[wire.ResourceTemplates] = newListing("resourceTemplates", templates, ttl[wire.ResourceTemplates], serverInfo)
 	return c

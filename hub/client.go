@@ -16,7 +16,7 @@ import (
 
 // Client is a client as the hub sees it: one session, or a single request of a client without one.
 type Client struct {
-	Server  string // the one server it is relayed to; "" for the merged view
+	Door
 	Version string // protocol version; "" before initialize and for requests of no version at all
 
 	// Params is the raw params of the session's initialize, nil without a session.

@@ -25,10 +25,10 @@ func (h merged) initialize(ctx context.Context, r *Request) Answer {
 	version := sessionVersion(asked)
 	h.settle(ctx) // what the servers can do is said once
 	r.Client.Params = r.Msg.Params
-	out := append([]byte(`{"protocolVersion":"`+version+`","capabilities":`), capabilities(h.servers)...)
+	out := append([]byte(`{"protocolVersion":"`+version+`","capabilities":`), capabilities(h.servers())...)
 	out = append(out, `,"serverInfo":`...)
 	out = append(out, h.face.info()...)
-	out = appendInstructions(out, h.servers)
+	out = appendInstructions(out, h.servers())
 	return Answer{Result: append(out, '}')}
 }
 
@@ -46,10 +46,10 @@ func (h merged) discover(ctx context.Context) Answer {
 	h.settle(ctx)
 	out := []byte(`{"resultType":"complete","supportedVersions":["`)
 	out = append(out, strings.Join(wire.Versions, `","`)...)
-	out = append(append(out, `"],"capabilities":`...), capabilities(h.servers)...)
+	out = append(append(out, `"],"capabilities":`...), capabilities(h.servers())...)
 	out = append(out, `,"_meta":`...)
 	out = append(out, h.face.meta()...)
-	out = appendInstructions(out, h.servers)
+	out = appendInstructions(out, h.servers())
 	return Answer{Result: append(out, `,"ttlMs":0,"cacheScope":"private"}`...)}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/rs/zerolog"
 
@@ -30,28 +29,24 @@ const startsAtOnce = 4
 
 // Hub answers clients from many servers.
 type Hub struct {
-	opt     Options
-	face    face
-	set     *config.Settings
-	servers []*upstream.Server
-	byName  map[string]*upstream.Server
-	catalog atomic.Pointer[catalog]
-	changes atomic.Int64 // counts what may have changed the catalog
+	opt  Options
+	face face
+	base *view // of all configured servers
 
-	building sync.Mutex // held while the catalog is made
+	dirty    chan struct{}   // an offer has changed; holds one token
+	ctx      context.Context // ends with the hub
+	stop     context.CancelFunc
+	quiet    chan struct{} // closed by Quiet
+	quieting sync.Once
+	done     chan struct{}
+	tasks    sync.WaitGroup
 
-	listedFrom atomic.Int64  // when the first list was asked for, in Unix nanoseconds; 0 before
-	dirty      chan struct{} // an offer has changed; holds one token
-	stop       chan struct{}
-	quiet      chan struct{} // closed by Quiet
-	quieting   sync.Once
-	done       chan struct{}
-	tasks      sync.WaitGroup
+	sealer *sealer
+	level  atomic.Pointer[string] // of log messages that some session wants
+	claims claims                 // whose a task or an elicitation is
 
-	sealer  *sealer
-	orphans map[*upstream.Server]*atomic.Int64 // questions that could have been for several clients
-	level   atomic.Pointer[string]             // of log messages that some session wants
-	claims  claims                             // whose a task or an elicitation is
+	reloading sync.Mutex        // held while servers are started and retired
+	upstreams *upstream.Options // of the servers made now
 
 	mu       sync.Mutex // guards the rest
 	clients  map[*Client]struct{}
@@ -62,38 +57,22 @@ type Hub struct {
 // New makes a hub for a checked configuration. Nothing runs before Start.
 func New(cfg *config.Config, opt Options) *Hub {
 	h := &Hub{
-		opt: opt, face: face(opt.Version), set: &cfg.Settings, byName: map[string]*upstream.Server{}, orphans: map[*upstream.Server]*atomic.Int64{},
-		dirty: make(chan struct{}, 1), stop: make(chan struct{}), quiet: make(chan struct{}), done: make(chan struct{}),
+		opt: opt, face: face(opt.Version),
+		dirty: make(chan struct{}, 1), quiet: make(chan struct{}), done: make(chan struct{}),
 		clients: map[*Client]struct{}{}, watchers: map[*watcher]struct{}{}, parked: map[string]*parked{},
 		sealer: newSealer(opt.StateKey), claims: newClaims(),
 	}
-	up := &upstream.Options{
-		Log: opt.Log, Version: opt.Version, MaxMessage: int(cfg.Settings.Limits.MaxMessageBytes), Reaper: opt.Reaper,
-		OnChange: func(*upstream.Server) {
-			h.changes.Add(1)
-			select {
-			case h.dirty <- struct{}{}:
-			default:
-			}
-		},
-		OnNotice: subscriptions{h}.notice, OnAsk: apartness{h}.orphan, Starts: make(chan struct{}, startsAtOnce),
-	}
-	if cfg.Settings.Enabled {
-		for _, entry := range cfg.Servers {
-			s := upstream.NewServer(entry, up)
-			h.servers = append(h.servers, s)
-			h.byName[entry.Name] = s
-			h.orphans[s] = &atomic.Int64{}
-		}
-	}
-	h.catalog.Store(build(h.set, h.servers, h.face.info()))
+	h.ctx, h.stop = context.WithCancel(context.Background())
+	h.base = newView(h, newRoster(&cfg.Settings, nil))
+	first, _ := h.renew(cfg)
+	h.base = newView(h, first)
 	return h
 }
 
-// Start starts the servers and the goroutine that keeps the catalog.
+// Start starts the servers and the goroutine that keeps the catalogs.
 func (h *Hub) Start() {
-	go h.keepCatalog()
-	for _, s := range h.servers {
+	go h.keepCatalogs()
+	for _, s := range h.Servers() {
 		s.Start()
 	}
 }
@@ -101,10 +80,12 @@ func (h *Hub) Start() {
 // Close ends all servers, side by side, and returns when nothing of them is left.
 func (h *Hub) Close() {
 	h.Quiet()
-	close(h.stop)
+	h.stop()
 	<-h.done
+	h.reloading.Lock()
+	defer h.reloading.Unlock()
 	var closing sync.WaitGroup
-	for _, s := range h.servers {
+	for _, s := range h.Servers() {
 		closing.Go(s.Close)
 	}
 	closing.Wait()
@@ -114,19 +95,24 @@ func (h *Hub) Close() {
 // Quiet ends all subscriptions/listen, which would never end by themselves. Other requests go on.
 func (h *Hub) Quiet() { h.quieting.Do(func() { close(h.quiet) }) }
 
-// Servers returns the servers in configuration order.
-func (h *Hub) Servers() []*upstream.Server { return h.servers }
+// Servers returns the configured servers in configuration order.
+func (h *Hub) Servers() []*upstream.Server { return h.base.servers() }
 
-// Has says whether a server of that name is configured.
-func (h *Hub) Has(server string) bool { return h.byName[server] != nil }
+// Server returns the configured server of that name, nil where there is none.
+func (h *Hub) Server(name string) *upstream.Server { return h.base.server(name) }
+
+// Has says whether there is such a door.
+func (h *Hub) Has(d Door) bool {
+	return d.Scope == "" && (d.Server == "" || h.base.server(d.Server) != nil)
+}
 
 // Notes returns what was dropped, repaired or renamed of a server's list.
-func (h *Hub) Notes(server string) []string { return h.catalog.Load().notes[server] }
+func (h *Hub) Notes(server string) []string { return h.base.catalog.Load().notes[server] }
 
 // Published returns how many tools of a server are published.
 func (h *Hub) Published(server string) int {
 	n := 0
-	for _, t := range h.catalog.Load().tools {
+	for _, t := range h.base.catalog.Load().tools {
 		if t.server.Name() == server {
 			n++
 		}
@@ -134,93 +120,66 @@ func (h *Hub) Published(server string) int {
 	return n
 }
 
-// current is the catalog of the newest offers. Whoever has waited for an offer must not miss it
-// because the goroutine that keeps the catalog comes later.
-func (h *Hub) current() *catalog {
-	if c := h.catalog.Load(); c.change == h.changes.Load() {
-		return c
-	}
-	return h.rebuild()
+// viewOf is what a client sees.
+func (h *Hub) viewOf(c *Client) *view { return h.base }
+
+// sees says whether a server is among those that a client sees as one.
+func (h *Hub) sees(c *Client, s *upstream.Server) bool {
+	return c.Server == "" && h.viewOf(c).server(s.Name()) == s
 }
 
-// rebuild makes the catalog anew and tells the clients whose list that changed.
-func (h *Hub) rebuild() *catalog {
-	h.building.Lock()
-	defer h.building.Unlock()
-	change := h.changes.Load()
-	old := h.catalog.Load()
-	if old.change == change {
-		return old
+// views are all views there are.
+func (h *Hub) views() []*view { return []*view{h.base} }
+
+// changed notes that a server's offer or state is another.
+func (h *Hub) changed(*upstream.Server) {
+	for _, v := range h.views() {
+		v.changes.Add(1)
 	}
-	now := build(h.set, h.servers, h.face.info())
-	now.change = change
-	h.catalog.Store(now)
-	told := map[string]bool{}
-	for _, l := range listed {
-		if !told[l.changed] && !old.lists[l.method].same(now.lists[l.method]) {
-			told[l.changed] = true
-			h.announce("", l.changed)
-		}
+	select {
+	case h.dirty <- struct{}{}:
+	default:
 	}
-	subscriptions{h}.followAll(now)
-	return now
 }
 
-// keepCatalog rebuilds the catalog when an offer changes. Changes that come together are one change.
-func (h *Hub) keepCatalog() {
+// keepCatalogs rebuilds the catalogs when an offer changes. Changes that come together are one change.
+func (h *Hub) keepCatalogs() {
 	defer close(h.done)
 	for {
 		select {
 		case <-h.dirty:
-			h.rebuild()
-		case <-h.stop:
+			for _, v := range h.views() {
+				v.current()
+			}
+		case <-h.ctx.Done():
 			return
 		}
 	}
 }
 
-// settle waits for the first offers of servers that have had no time to give them, each within its
-// startup window, which opens with the first list that anybody asks for.
-func (h *Hub) settle(ctx context.Context) {
-	h.listedFrom.CompareAndSwap(0, time.Now().UnixNano())
-	opened := time.Unix(0, h.listedFrom.Load())
-	for _, s := range h.servers {
-		await(ctx, s, time.Until(opened.Add(s.Config().StartupTimeout)))
-	}
+// announce tells everybody who sees a view that one of its lists has changed.
+func (h *Hub) announce(v *view, method string) {
+	h.tellAll(method, func(c *Client) bool { return c.Server == "" && h.viewOf(c) == v })
 }
 
-// announce tells everybody who sees server, or the merged view for "", that a list has changed.
-func (h *Hub) announce(server, method string) {
+// announceFor tells everybody who is relayed to a server, on the connection that all share, that one of its lists has changed.
+func (h *Hub) announceFor(server, method string) {
+	h.tellAll(method, func(c *Client) bool { return c.Server == server && c.own == nil })
+}
+
+// tellAll sends a notification to the clients that are meant.
+func (h *Hub) tellAll(method string, meant func(*Client) bool) {
 	msg := wire.AppendNotification(nil, method, nil)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for c := range h.clients {
-		if c.Server == server && c.own == nil && c.Push != nil {
-			c.Push(msg)
+		if meant(c) {
+			c.push(msg)
 		}
 	}
 	for w := range h.watchers {
-		if w.server == server && w.wants[method] {
+		if meant(w.client) && w.wants[method] {
 			w.tell(news{method: method})
 		}
-	}
-}
-
-// await waits at most d for the server's first offer.
-func await(ctx context.Context, s *upstream.Server, d time.Duration) {
-	select {
-	case <-s.Settled():
-		return
-	default:
-	}
-	if d <= 0 {
-		return
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-s.Settled():
-	case <-timer.C:
-	case <-ctx.Done():
 	}
 }

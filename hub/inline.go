@@ -37,14 +37,14 @@ func (h merged) inline(ctx context.Context, r *Request) Answer {
 		part := mention.FindStringSubmatch(found)
 		server, uri := part[1], part[2]
 		switch {
-		case h.byName[server] == nil:
+		case h.server(server) == nil:
 			notices = append(notices, found+": there is no server of that name")
 			return found
 		case n > inlineMost:
 			notices = append(notices, found+": one text may mention 32 resources")
 			return found
 		}
-		answer := h.readAt(ctx, r, route{h.byName[server], uri})
+		answer := h.readAt(ctx, r, route{h.server(server), uri})
 		content, ok := contentText(answer.Result)
 		if !ok {
 			_, why := wire.ErrorOf(answer.Error)
@@ -93,7 +93,7 @@ func (h merged) completeInline(r *Request) Answer {
 			values = append(values, wire.Quote(text[:start]+value))
 		}
 	}
-	for _, s := range h.servers {
+	for _, s := range h.servers() {
 		if start >= 0 && !strings.Contains(text[start:], "/") {
 			offer("@mcp:" + s.Name() + "/")
 			continue

@@ -17,7 +17,7 @@ var listenKinds = []struct{ member, method string }{
 
 // watcher is one open subscriptions/listen stream.
 type watcher struct {
-	server string
+	client *Client         // of this one request
 	wants  map[string]bool // by notification method
 	subs   interests
 	news   chan news
@@ -45,7 +45,7 @@ func (h subscriptions) listen(ctx context.Context, r *Request) Answer {
 	if !r.modern() || r.Out == nil {
 		return unknownMethod(r.Msg.Method)
 	}
-	w := &watcher{server: r.Client.Server, wants: map[string]bool{}, news: make(chan news, watcherQueue)}
+	w := &watcher{client: r.Client, wants: map[string]bool{}, news: make(chan news, watcherQueue)}
 	granted := h.grant(ctx, w, wire.Get(r.Msg.Params, "notifications"))
 	h.mu.Lock()
 	h.watchers[w] = struct{}{}
@@ -56,8 +56,8 @@ func (h subscriptions) listen(ctx context.Context, r *Request) Answer {
 		h.mu.Unlock()
 		h.end(&w.subs)
 	}()
-	if w.server == "" {
-		h.follow(h.catalog.Load(), &w.subs) // which may have changed while servers were asked
+	if r.Client.Server == "" {
+		h.follow(h.viewOf(r.Client).catalog.Load(), &w.subs) // which may have changed while servers were asked
 	}
 	id := wire.Edit{Key: wire.MetaSubscriptionID, Value: r.Msg.ID}
 	tell := func(method string, params []byte) {
@@ -109,9 +109,9 @@ func (h subscriptions) watchAll(ctx context.Context, w *watcher, wanted []byte) 
 	for raw := range wire.Elements(wanted) {
 		asking.Go(func() {
 			uri := wire.String(raw)
-			at, ok := route{h.byName[w.server], uri}, uri != ""
-			if w.server == "" {
-				at, ok = merged(h).locateLate(ctx, uri)
+			at, ok := route{h.Server(w.client.Server), uri}, uri != ""
+			if w.client.Server == "" {
+				at, ok = h.viewOf(w.client).locateLate(ctx, uri)
 			}
 			if ok {
 				_, _ = h.watch(ctx, &w.subs, uri, at) // what fails is not granted

@@ -85,7 +85,7 @@ func (h logs) lowerLevel() <-chan struct{} {
 		return told
 	}
 	var telling sync.WaitGroup
-	for _, s := range h.servers {
+	for _, s := range h.everyone() {
 		telling.Go(func() {
 			ctx, cancel := context.WithTimeout(context.Background(), s.Config().RequestTimeout)
 			defer cancel()
@@ -135,12 +135,12 @@ func (r *Request) wantsLog(m wire.Message) bool {
 }
 
 // background passes on what a server logs while it works for nobody, to the sessions that have asked for logs.
-func (h logs) background(m wire.Message) {
+func (h logs) background(s *upstream.Server, m wire.Message) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for c := range h.clients {
-		if r := (&Request{Client: c}); c.Server == "" && c.Push != nil && c.logLevel() != "" && r.wantsLog(m) {
-			c.Push(m.Raw)
+		if r := (&Request{Client: c}); h.sees(c, s) && c.logLevel() != "" && r.wantsLog(m) {
+			c.push(m.Raw)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"sync"
+	"sync/atomic"
 
 	"mcphub/config"
 	"mcphub/upstream"
@@ -14,7 +15,7 @@ import (
 
 // ownConn is a connection that one session has for itself.
 type ownConn struct {
-	server    *upstream.Server
+	server    atomic.Pointer[upstream.Server]
 	tasks     *sync.WaitGroup // of the hub
 	params    []byte          // of initialize
 	unclaimed func(wire.Message)
@@ -45,28 +46,47 @@ func (l lasting) about() (about string, ok bool) {
 	return "", false
 }
 
+// ownOf prepares a connection of a session with s.
+func (h *Hub) ownOf(s *upstream.Server, params []byte, unclaimed func(wire.Message)) *ownConn {
+	o := &ownConn{tasks: &h.tasks, params: params, unclaimed: unclaimed, subscribers: map[string]int{}}
+	o.server.Store(s)
+	return o
+}
+
+// follow has the connection be one with s, which has taken the place of an earlier server of its name. Calls in flight
+// end on the earlier one.
+func (o *ownConn) follow(s *upstream.Server) {
+	if o.server.Load() == s {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.server.Store(s)
+	o.conn = nil
+}
+
 // get returns the session's connection, opening it anew where the server has lost it.
 func (o *ownConn) get(ctx context.Context) (*upstream.Conn, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.closed {
-		return nil, &upstream.Error{Kind: upstream.Removed, Server: o.server.Name(), Text: "the session has ended"}
+		return nil, &upstream.Error{Kind: upstream.Removed, Server: o.server.Load().Name(), Text: "the session has ended"}
 	}
 	if o.conn != nil && o.conn.Err() == nil {
 		return o.conn, nil
 	}
 	if o.conn != nil {
 		lost := o.conn
-		o.tasks.Go(func() { o.server.Release(lost) })
+		o.tasks.Go(func() { o.server.Load().Release(lost) })
 		o.conn = nil
 	}
-	conn, answer, err := o.server.Open(ctx, o.params, o.unclaimed)
+	conn, answer, err := o.server.Load().Open(ctx, o.params, o.unclaimed)
 	if err != nil {
 		return nil, err
 	}
 	if answer.Error != nil {
 		_, text := wire.ErrorOf(answer.Error)
-		return nil, &upstream.Error{Kind: upstream.Unavailable, Server: o.server.Name(), Text: "refused initialize: " + text}
+		return nil, &upstream.Error{Kind: upstream.Unavailable, Server: o.server.Load().Name(), Text: "refused initialize: " + text}
 	}
 	o.conn = conn
 	if o.ready {
@@ -81,7 +101,7 @@ func (o *ownConn) get(ctx context.Context) (*upstream.Conn, error) {
 }
 
 func (o *ownConn) request(l lasting) *upstream.Call {
-	cfg := o.server.Config()
+	cfg := o.server.Load().Config()
 	if upstream.Endless(l.Method) {
 		return &upstream.Call{Method: l.Method, Params: l.Params}
 	}
@@ -97,7 +117,7 @@ func (o *ownConn) call(ctx context.Context, call *upstream.Call) (upstream.Answe
 	answer, err := conn.Call(ctx, call)
 	if e := new(upstream.Error); errors.As(err, &e) {
 		named := *e
-		named.Server = o.server.Name()
+		named.Server = o.server.Load().Name()
 		return answer, &named
 	}
 	if answer.Error == nil {
@@ -198,7 +218,7 @@ func (o *ownConn) close() {
 	o.conn, o.closed = nil, true
 	o.mu.Unlock()
 	if conn != nil {
-		o.server.Release(conn)
+		o.server.Load().Release(conn)
 	}
 }
 
@@ -217,7 +237,7 @@ func (h apartness) apart(s *upstream.Server) bool {
 	case config.SessionClient, config.SessionCall:
 		return true
 	}
-	return h.orphans[s].Load() > 0
+	return s.Unattributed.Load() > 0
 }
 
 // orphan takes a server's request whose call cannot be made out: it declines, and from then on the server
@@ -227,16 +247,13 @@ func (h apartness) orphan(s *upstream.Server, conn *upstream.Conn, m wire.Messag
 	if conn.Serves() == 0 {
 		return decline(conn, m)
 	}
-	if h.orphans[s].Add(1) == 1 && s.Config().Session == config.SessionAuto {
+	if s.Unattributed.Add(1) == 1 && s.Config().Session == config.SessionAuto {
 		h.opt.Log.Warn().Str("server", s.Name()).Str("method", m.Method).
 			Msg("asked a question that could be for several clients; each client gets a connection of its own from now on")
 		subscriptions(h).part(s)
 	}
 	return decline(conn, m)
 }
-
-// Unattributed is how many questions of a server were declined because they could have been for several clients.
-func (h *Hub) Unattributed(s *upstream.Server) int64 { return h.orphans[s].Load() }
 
 // keeps says whether a client keeps a connection of its own with a server.
 func (h apartness) keeps(c *Client, s *upstream.Server) bool {
@@ -257,13 +274,16 @@ func (h apartness) connOf(c *Client, s *upstream.Server) *ownConn {
 	defer c.mu.Unlock()
 	switch {
 	case c.left:
-		return &ownConn{server: s, closed: true, subscribers: map[string]int{}}
+		own := h.ownOf(s, nil, nil)
+		own.closed = true
+		return own
 	case c.conns == nil:
 		c.conns = map[*upstream.Server]*ownConn{}
 	}
 	own := c.conns[s]
 	if own == nil {
-		own = &ownConn{server: s, tasks: &h.tasks, ready: true, subscribers: map[string]int{}, params: ownParams(c), unclaimed: func(m wire.Message) { logs(h).ownNotice(c, s, m) }}
+		own = h.ownOf(s, ownParams(c), func(m wire.Message) { logs(h).ownNotice(c, s, m) })
+		own.ready = true
 		if c.level != "" {
 			own.remember(levelRequest(c.level))
 		}

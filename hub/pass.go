@@ -93,12 +93,12 @@ func (h extensions) news(s *upstream.Server, kind string, id []byte, m wire.Mess
 }
 
 // unknown passes on a notification that the hub does not know, where only one session can be meant.
-func (h extensions) unknown(m wire.Message) {
+func (h extensions) unknown(s *upstream.Server, m wire.Message) {
 	var only *Client
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for c := range h.clients {
-		if c.Server != "" || c.Push == nil {
+		if c.Push == nil || !h.sees(c, s) {
 			continue
 		}
 		if only != nil {
@@ -113,7 +113,7 @@ func (h extensions) unknown(m wire.Message) {
 
 // notify carries a notification of an extension to the one server there is for it.
 func (h extensions) notify(c *Client, m wire.Message) {
-	owners := h.owners(m.Method)
+	owners := h.viewOf(c).owners(m.Method)
 	if len(owners) != 1 {
 		return
 	}
@@ -131,7 +131,7 @@ func (h extensions) notify(c *Client, m wire.Message) {
 // does not guess.
 func (h merged) pass(ctx context.Context, r *Request) Answer {
 	h.awaitAll(ctx) // the only one that is there now need not be the owner
-	owners := extensions(h).owners(r.Msg.Method)
+	owners := h.owners(r.Msg.Method)
 	if id := wire.Get(r.Msg.Params, "taskId"); id != nil {
 		if t, ok := h.claims.Get(ofTask + wire.String(id)); ok && t.server != nil {
 			owners = []*upstream.Server{t.server}
@@ -145,7 +145,7 @@ func (h merged) pass(ctx context.Context, r *Request) Answer {
 	case 0:
 		return unknownMethod(r.Msg.Method)
 	case 1:
-		return bridge(h).forward(ctx, r, owners[0], &upstream.Call{Method: r.Msg.Method, Params: r.Msg.Params})
+		return bridge{h.Hub}.forward(ctx, r, owners[0], &upstream.Call{Method: r.Msg.Method, Params: r.Msg.Params})
 	}
 	return failed(&wire.Error{Code: wire.CodeMethodNotFound, Message: "method not found: " + r.Msg.Method +
 		" could be for several servers; send it to /servers/<name>/mcp of the one you mean"})
@@ -172,9 +172,9 @@ func knowing(ctx context.Context, servers []*upstream.Server, id []byte) (those 
 }
 
 // owners are the servers that may know an extension's method.
-func (h extensions) owners(method string) (owners []*upstream.Server) {
+func (v *view) owners(method string) (owners []*upstream.Server) {
 	family, _, _ := strings.Cut(strings.TrimPrefix(method, "notifications/"), "/")
-	for _, s := range h.servers {
+	for _, s := range v.servers() {
 		if offer := s.Offer(); offer != nil && (family != "tasks" || hasTasks(offer)) {
 			owners = append(owners, s)
 		}

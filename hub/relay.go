@@ -16,11 +16,14 @@ type relayed struct{ *Hub }
 // own there, opened with its own initialize, so that whatever the server speaks reaches it and nobody
 // else. Clients without a session share the hub's connection.
 func (h relayed) relay(ctx context.Context, r *Request) Answer {
-	s := h.byName[r.Client.Server]
+	s := h.Server(r.Client.Server)
 	switch {
+	case s == nil:
+		return invalid("server " + r.Client.Server + " is not configured any more")
 	case r.Msg.Method == wire.Initialize && !wire.Modern(r.Client.Version):
 		return h.relayInitialize(ctx, r, s)
 	case r.Client.own != nil:
+		r.Client.own.follow(s)
 		return h.relayOwn(ctx, r)
 	}
 	return h.relayShared(ctx, r, s)
@@ -44,12 +47,7 @@ func (h relayed) relayInitialize(ctx context.Context, r *Request, s *upstream.Se
 
 // newOwn prepares the connection of a relayed session, which is opened with the client's own initialize.
 func (h relayed) newOwn(c *Client, s *upstream.Server) *ownConn {
-	push := c.Push
-	return &ownConn{server: s, tasks: &h.tasks, params: c.Params, unclaimed: func(m wire.Message) {
-		if push != nil {
-			push(m.Raw)
-		}
-	}}
+	return h.ownOf(s, c.Params, func(m wire.Message) { c.push(m.Raw) })
 }
 
 // initializeFor answers initialize from what a stateless server has said of itself.
@@ -140,7 +138,7 @@ func (h relayed) mirrorFor(s *upstream.Server, m wire.Message) map[string]string
 		return nil
 	}
 	name, args := wire.String(wire.Get(m.Params, "name")), wire.Get(m.Params, "arguments")
-	for _, t := range h.catalog.Load().tools {
+	for _, t := range h.base.catalog.Load().tools {
 		if t.server == s && t.own == name {
 			return t.mirror(args)
 		}

@@ -85,7 +85,7 @@ func parse(t testing.TB, settings map[string]any, servers ...any) *config.Config
 // ask sends one request of a client without a session.
 func ask(t testing.TB, h *Hub, view, method, params string) Answer {
 	t.Helper()
-	return serve(t, h, &Client{Server: view}, method, params)
+	return serve(t, h, &Client{Door: Door{Server: view}}, method, params)
 }
 
 // serve sends one request of a client.
@@ -106,7 +106,7 @@ func tools(t testing.TB, h *Hub) (names []string, byName map[string][]byte) {
 	byName = map[string][]byte{}
 	for item := range wire.Elements(wire.Get(ask(t, h, "", wire.ToolsList, "{}").Result, "tools")) {
 		name := wire.String(wire.Get(item, "name"))
-		if h.current().byName[name].builtin != nil {
+		if h.base.current().byName[name].builtin != nil {
 			continue
 		}
 		if byName[name] != nil {

@@ -11,12 +11,14 @@ func (h *Hub) Serve(ctx context.Context, r *Request) Answer {
 	switch {
 	case r.Client.Server != "":
 		return relayed{h}.relay(ctx, r)
-	case r.modern():
-		return merged{h}.serveModern(ctx, r)
+	}
+	m := merged{h, h.viewOf(r.Client)}
+	if r.modern() {
+		return m.serveModern(ctx, r)
 	}
 	switch r.Msg.Method {
 	case wire.Initialize:
-		return merged{h}.initialize(ctx, r)
+		return m.initialize(ctx, r)
 	case wire.Ping:
 		return Answer{Result: []byte("{}")}
 	case wire.SetLevel:
@@ -26,13 +28,16 @@ func (h *Hub) Serve(ctx context.Context, r *Request) Answer {
 	case wire.ResourceUnsubscribe:
 		return subscriptions{h}.unsubscribe(ctx, r)
 	case wire.Discover:
-		return merged{h}.discover(ctx)
+		return m.discover(ctx)
 	}
-	return merged{h}.serveBoth(ctx, r)
+	return m.serveBoth(ctx, r)
 }
 
-// merged answers for all servers as one.
-type merged struct{ *Hub }
+// merged answers for all servers of a view as one.
+type merged struct {
+	*Hub
+	*view
+}
 
 // serveModern answers what only the stateless era has; what only sessions have is unknown to it.
 func (h merged) serveModern(ctx context.Context, r *Request) Answer {
@@ -40,7 +45,7 @@ func (h merged) serveModern(ctx context.Context, r *Request) Answer {
 	case wire.Discover:
 		return h.discover(ctx)
 	case wire.Listen:
-		return subscriptions(h).listen(ctx, r)
+		return subscriptions{h.Hub}.listen(ctx, r)
 	case wire.Initialize, wire.Ping, wire.SetLevel, wire.ResourcesSubscribe, wire.ResourceUnsubscribe:
 		return unknownMethod(r.Msg.Method)
 	}
@@ -54,7 +59,7 @@ func (h merged) serveBoth(ctx context.Context, r *Request) Answer {
 	}
 	switch r.Msg.Method {
 	case wire.ToolsList, wire.PromptsList, wire.ResourcesList, wire.ResourceTemplates:
-		for _, s := range h.servers {
+		for _, s := range h.servers() {
 			s.Refresh(false)
 		}
 		return h.current().lists[r.Msg.Method].answer(r.Msg.Params, r.modern())

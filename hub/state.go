@@ -34,7 +34,7 @@ func (c *Client) State() State {
 // Resume gives a session its state back, before Join. Connections are opened when they are needed.
 func (h *Hub) Resume(c *Client, st State) {
 	c.Params, c.level, c.pending = st.Params, st.Level, st.Subs
-	if s := h.byName[c.Server]; s != nil && st.Own {
+	if s := h.Server(c.Server); s != nil && st.Own {
 		c.own = relayed{h}.newOwn(c, s)
 		c.own.ready, c.own.lasting = true, st.Lasting
 	}
@@ -52,21 +52,12 @@ func (h subscriptions) restore(c *Client) {
 	if len(pending) == 0 {
 		return
 	}
-	ctx, cancel := context.WithCancel(context.Background())
 	h.tasks.Go(func() {
-		select {
-		case <-h.stop:
-			cancel()
-		case <-ctx.Done():
-		}
-	})
-	h.tasks.Go(func() {
-		defer cancel()
-		for n := restorePause; h.resubscribe(ctx, c); n = min(2*n, restoreMost) {
+		for n := restorePause; h.resubscribe(h.ctx, c); n = min(2*n, restoreMost) {
 			timer := time.NewTimer(n)
 			select {
 			case <-timer.C:
-			case <-ctx.Done():
+			case <-h.ctx.Done():
 				timer.Stop()
 				return
 			}

@@ -16,7 +16,7 @@ type subscriptions struct{ *Hub }
 func (h subscriptions) notice(s *upstream.Server, conn *upstream.Conn, m wire.Message) {
 	switch m.Method {
 	case wire.ToolsChanged, wire.PromptsChanged, wire.ResourcesChanged:
-		h.announce(s.Name(), m.Method)
+		h.announceFor(s.Name(), m.Method)
 	case wire.ResourceUpdated:
 		h.updated(s, m)
 	case wire.TaskStatus:
@@ -25,11 +25,11 @@ func (h subscriptions) notice(s *upstream.Server, conn *upstream.Conn, m wire.Me
 		extensions(h).news(s, elicitationOf(s), wire.Get(m.Params, "elicitationId"), m)
 	case wire.LogMessage:
 		if conn.Serves() == 0 { // else it is about one of those calls, and there is no telling which
-			logs(h).background(m)
+			logs(h).background(s, m)
 		}
 	case wire.Progress, wire.Cancelled, wire.Acknowledged: // of something that is over
 	default:
-		extensions(h).unknown(m)
+		extensions(h).unknown(s, m)
 	}
 }
 
@@ -39,12 +39,12 @@ func (h subscriptions) subscribe(ctx context.Context, r *Request) Answer {
 }
 
 func (h subscriptions) subscribeTo(ctx context.Context, c *Client, uri string) Answer {
-	at, ok := merged(h).locateLate(ctx, uri)
+	at, ok := h.viewOf(c).locateLate(ctx, uri)
 	if !ok {
 		return notFound(uri, false)
 	}
 	answer := answerOf(h.watch(ctx, &c.subs, uri, at))
-	h.follow(h.catalog.Load(), &c.subs) // which may have changed since uri was looked up
+	h.follow(h.viewOf(c).catalog.Load(), &c.subs) // which may have changed since uri was looked up
 	return answer
 }
 
@@ -73,29 +73,32 @@ func covers(own, uri string) bool {
 // updated tells those who subscribed to a resource that it has changed, by every URI that they know it by.
 func (h subscriptions) updated(s *upstream.Server, m wire.Message) {
 	at := route{s, wire.String(wire.Get(m.Params, "uri"))}
-	published := h.catalog.Load().publishedURI(at)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for client := range h.clients {
-		for _, name := range client.subs.names(s.Wishes(), at, published) {
+		for _, name := range client.subs.names(s.Wishes(), at, h.publishedURI(client, at)) {
 			client.push(wire.AppendNotification(nil, m.Method, renamed(m, name)))
 		}
 	}
 	for w := range h.watchers {
-		whole := published
-		if w.server != "" { // the server's own view
-			whole = at.own
-		}
-		for _, name := range w.subs.names(s.Wishes(), at, whole) {
+		for _, name := range w.subs.names(s.Wishes(), at, h.publishedURI(w.client, at)) {
 			w.tell(news{m.Method, renamed(m, name)})
 		}
 	}
 }
 
+// publishedURI is what a client knows a resource by.
+func (h *Hub) publishedURI(c *Client, at route) string {
+	if c.Server != "" { // the server's own view
+		return at.own
+	}
+	return h.viewOf(c).catalog.Load().publishedURI(at)
+}
+
 // updatedFor tells the session what its own connection with a server tells.
 func (h subscriptions) updatedFor(c *Client, s *upstream.Server, m wire.Message) {
 	at := route{s, wire.String(wire.Get(m.Params, "uri"))}
-	for _, name := range c.subs.names(apartness(h).connOf(c, s), at, h.catalog.Load().publishedURI(at)) {
+	for _, name := range c.subs.names(apartness(h).connOf(c, s), at, h.publishedURI(c, at)) {
 		c.push(wire.AppendNotification(nil, m.Method, renamed(m, name)))
 	}
 }
@@ -112,15 +115,17 @@ func renamed(m wire.Message, uri string) []byte {
 	return params
 }
 
-// followAll moves the subscriptions of everybody in the merged view.
-func (h subscriptions) followAll(c *catalog) {
+// followAll moves the subscriptions of everybody who sees a view.
+func (h subscriptions) followAll(v *view, c *catalog) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for client := range h.clients {
-		h.follow(c, &client.subs)
+		if client.Server == "" && h.viewOf(client) == v {
+			h.follow(c, &client.subs)
+		}
 	}
 	for w := range h.watchers {
-		if w.server == "" {
+		if w.client.Server == "" && h.viewOf(w.client) == v {
 			h.follow(c, &w.subs)
 		}
 	}

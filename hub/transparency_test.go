@@ -64,7 +64,7 @@ func retouched(got Answer, want []byte) bool {
 
 func callOwn(t *testing.T, h *Hub, own string) Answer {
 	t.Helper()
-	for _, tool := range h.current().tools {
+	for _, tool := range h.base.current().tools {
 		if tool.own == own {
 			return ask(t, h, "", wire.ToolsCall, `{"name":`+string(wire.Quote(tool.name))+`,"arguments":{}}`)
 		}
@@ -89,7 +89,7 @@ func checkTools(t *testing.T, h *Hub, script testmcp.Script) {
 		t.Errorf("%d of %d tools are relayed", n, len(script.Tools))
 	}
 	published := map[string][]byte{}
-	for _, tool := range h.current().tools {
+	for _, tool := range h.base.current().tools {
 		published[tool.own] = tool.raw
 	}
 	for _, raw := range script.Tools {
@@ -140,7 +140,7 @@ func TestCatalogsComeOutWithOnlyTheNameChanged(t *testing.T) {
 	for name, script := range scripts {
 		total += len(script.Tools)
 		i := 0
-		for _, tool := range h.current().tools {
+		for _, tool := range h.base.current().tools {
 			if tool.server.Name() != name {
 				continue
 			}

@@ -67,6 +67,10 @@ type Server struct {
 	status atomic.Pointer[Status]
 	offer  atomic.Pointer[Offer]
 
+	// Unattributed counts the server's questions that the hub declined because they could have been for several clients.
+	Unattributed atomic.Int64
+
+	started   atomic.Int64 // in Unix nanoseconds; 0 before Start
 	troubled  atomic.Bool  // the state is what a call has met, until another one meets better
 	refreshAt atomic.Int64 // when the lists have to be read again though nobody has said so, in Unix nanoseconds; 0: never
 
@@ -161,9 +165,18 @@ func (o *Options) changed(s *Server) {
 	}
 }
 
+// Started is when Start was called, the zero time before.
+func (s *Server) Started() time.Time {
+	if at := s.started.Load(); at != 0 {
+		return time.Unix(0, at)
+	}
+	return time.Time{}
+}
+
 // Start starts the server's goroutine and reads its offer in the background.
 func (s *Server) Start() {
 	s.begin.Do(func() {
+		s.started.Store(time.Now().UnixNano())
 		if s.unusable() != nil {
 			close(s.ended)
 			return

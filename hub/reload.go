@@ -1,0 +1,117 @@
+package hub
+
+import (
+	"slices"
+
+	"mcphub/config"
+	"mcphub/upstream"
+)
+
+// Report says what a reload has done, by server's name.
+type Report struct {
+	Added   []string `json:"added"`
+	Removed []string `json:"removed"`
+	Changed []string `json:"changed"` // runs by its new entry
+	Kept    []string `json:"kept"`    // was left alone, connection and all
+}
+
+// Reload applies another configuration by its differences. A server whose entry is the same keeps its connection and
+// its calls; one that is gone or changed ends once its calls have; clients hear of lists that have changed, and only of
+// those.
+func (h *Hub) Reload(cfg *config.Config) Report {
+	h.reloading.Lock()
+	defer h.reloading.Unlock()
+	old := h.base.roster.Load()
+	now, report := h.renew(cfg)
+	for _, s := range now.servers {
+		if old.byName[s.Name()] != s {
+			s.Start()
+		}
+	}
+	h.base.show(now)
+	for _, name := range report.Changed {
+		for _, l := range listed {
+			h.announceFor(name, l.changed)
+		}
+	}
+	for _, s := range old.servers {
+		if now.byName[s.Name()] != s {
+			h.tasks.Go(func() { h.retire(s) })
+		}
+	}
+	return report
+}
+
+// renew makes the roster of a configuration from the servers that are there and, where an entry is another, new ones.
+// They are not started.
+func (h *Hub) renew(cfg *config.Config) (*roster, Report) {
+	old := h.base.roster.Load()
+	rep := Report{Added: []string{}, Removed: []string{}, Changed: []string{}, Kept: []string{}}
+	anew := h.upstreams == nil || old.set.Limits.MaxMessageBytes != cfg.Settings.Limits.MaxMessageBytes
+	if anew {
+		h.upstreams = h.upstreamOptions(&cfg.Settings)
+	}
+	entries := cfg.Servers
+	if !cfg.Settings.Enabled {
+		entries = nil
+	}
+	var servers []*upstream.Server
+	for _, entry := range entries {
+		s := old.byName[entry.Name]
+		switch {
+		case s == nil:
+			rep.Added = append(rep.Added, entry.Name)
+		case anew || !s.Config().Equal(entry):
+			rep.Changed = append(rep.Changed, entry.Name)
+		default:
+			rep.Kept = append(rep.Kept, entry.Name)
+			servers = append(servers, s)
+			continue
+		}
+		servers = append(servers, upstream.NewServer(entry, h.upstreams))
+	}
+	now := newRoster(&cfg.Settings, servers)
+	for _, s := range old.servers {
+		if now.byName[s.Name()] == nil {
+			rep.Removed = append(rep.Removed, s.Name())
+		}
+	}
+	return now, rep
+}
+
+// upstreamOptions are what the servers share.
+func (h *Hub) upstreamOptions(set *config.Settings) *upstream.Options {
+	return &upstream.Options{
+		Log: h.opt.Log, Version: h.opt.Version, MaxMessage: int(set.Limits.MaxMessageBytes), Reaper: h.opt.Reaper,
+		OnChange: h.changed, OnNotice: subscriptions{h}.notice, OnAsk: apartness{h}.orphan, Starts: make(chan struct{}, startsAtOnce),
+	}
+}
+
+// retire ends a server that nobody can call any more, once the calls in flight on it have ended.
+func (h *Hub) retire(s *upstream.Server) {
+	s.Drain(h.ctx)
+	s.Close()
+	h.mu.Lock()
+	clients := make([]*Client, 0, len(h.clients))
+	for c := range h.clients {
+		clients = append(clients, c)
+	}
+	h.mu.Unlock()
+	for _, c := range clients {
+		c.mu.Lock()
+		delete(c.conns, s)
+		c.mu.Unlock()
+	}
+}
+
+// everyone are all servers that run for somebody.
+func (h *Hub) everyone() (servers []*upstream.Server) {
+	for _, v := range h.views() {
+		for _, s := range v.servers() {
+			if !slices.Contains(servers, s) {
+				servers = append(servers, s)
+			}
+		}
+	}
+	return servers
+}
