@@ -9,8 +9,8 @@ import (
 // the bearer token count; the place in the file does not.
 func (s *Server) Equal(o *Server) bool {
 	a, b := *s, *o
-	a.File, a.Line, a.Failed = "", 0, nil
-	b.File, b.Line, b.Failed = "", 0, nil
+	a.File, a.Line, a.Failed, a.places = "", 0, nil, nil
+	b.File, b.Line, b.Failed, b.places = "", 0, nil, nil
 	return s.Reason() == o.Reason() && reflect.DeepEqual(a, b)
 }
 

@@ -2,6 +2,7 @@ package config
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -33,17 +34,24 @@ func globMatch(pattern, name string) bool {
 	return doublestar.MatchUnvalidated(strings.ReplaceAll(pattern, "/", hidden), strings.ReplaceAll(name, "/", hidden))
 }
 
-// Includes reports whether the entry lets a tool through, by the server's own name for it: includeTools, then
-// excludeTools, then enabled of its override.
-func (s *Server) Includes(tool string) bool {
+// Includes reports whether the entry lets a tool through, by the server's own name for it. See Excludes.
+func (s *Server) Includes(tool string) bool { return s.Excludes(tool) == "" }
+
+// Excludes is the field that keeps a tool out, by the server's own name for the tool and as [Server.Place] takes it, "" where
+// none does: "includeTools" that has no pattern for it, then "excludeTools[n]" that has one, then "tools.NAME.enabled".
+func (s *Server) Excludes(tool string) (key string) {
 	if len(s.IncludeTools) > 0 && !s.IncludeTools.Match(tool) {
-		return false
+		return "includeTools"
 	}
-	if s.ExcludeTools.Match(tool) {
-		return false
+	for i, pattern := range s.ExcludeTools {
+		if globMatch(pattern, tool) {
+			return "excludeTools[" + strconv.Itoa(i) + "]"
+		}
 	}
-	override, ok := s.Tools[tool]
-	return !ok || override.Enabled
+	if override, ok := s.Tools[tool]; ok && !override.Enabled {
+		return "tools." + tool + ".enabled"
+	}
+	return ""
 }
 
 // Unmatched returns the globs of includeTools and excludeTools, and the names in tools, that fit none of the server's

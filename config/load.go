@@ -211,6 +211,7 @@ func (l *loader) config() *Config {
 	c := &Config{Settings: l.settings}
 	for _, e := range l.entries {
 		e.finish(l.env)
+		e.keepPlaces()
 		c.Servers = append(c.Servers, e.server)
 		c.Problems = append(c.Problems, e.problems...)
 		for _, p := range e.problems {

@@ -21,6 +21,8 @@ type Server struct {
 	// literals there, the password of the URL, and the bearer token. Sorted, each once, none empty.
 	Secrets []string `json:"-"`
 
+	places map[string]Place // by field, "" for the entry itself; see Place
+
 	// How the server is reached. Left out, it is `http` when there is a `url`, else `stdio`. `http` falls back to the
 	// older HTTP+SSE transport as the MCP specification describes; `sse` goes straight to it.
 	Type Type `json:"type" enum:"stdio,http,sse" same:"streamable-http=http,streamableHttp=http"`

@@ -79,16 +79,10 @@ func (d *decoder) unknownTop(at place, name string) {
 
 // didYouMean names the nearest of the known words, or says otherwise when none is near.
 func didYouMean(word string, known []string, otherwise string) string {
-	best, distance := "", max(1, len(word)/3)+1
-	for _, k := range known {
-		if n := editDistance(strings.ToLower(word), strings.ToLower(k)); n < distance {
-			best, distance = k, n
-		}
+	if best := Nearest(word, known); best != "" {
+		return fmt.Sprintf("; did you mean %q?", best)
 	}
-	if best == "" || distance >= len(word) {
-		return otherwise
-	}
-	return fmt.Sprintf("; did you mean %q?", best)
+	return otherwise
 }
 
 // maxCompared bounds the work on absurdly long words; the longest known key has 23 letters.

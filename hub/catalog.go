@@ -16,6 +16,13 @@ type route struct {
 	own    string
 }
 
+// leftOut is a tool of a server that is not published, and why.
+type leftOut struct {
+	route
+	key       string // the field of the server's entry that keeps it out, as config.Server.Place takes it
+	malformed error  // where it is none
+}
+
 // catalog is everything that is published at one moment. It is never changed once it is in use.
 type catalog struct {
 	change    int64                       // of the hub's count, when it was built
@@ -29,6 +36,7 @@ type catalog struct {
 	readable  []*upstream.Server  // those that have resources
 	lists     map[string]*listing // by method
 	notes     map[string][]string // by server: what was dropped, repaired or renamed
+	left      []leftOut
 }
 
 // listed are the methods whose lists the catalog has, with what a server needs for them and the notification of
@@ -109,13 +117,15 @@ func (c *catalog) addTools(s *upstream.Server, offer *upstream.Offer) {
 		switch {
 		case err != nil:
 			c.note(s.Name(), "%v; it is not published", err)
+			c.left = append(c.left, leftOut{route: route{s, wire.String(wire.Get(raw, "name"))}, malformed: err})
 			continue
 		case seen[t.own]:
 			c.note(s.Name(), "tool %q is listed twice; the first is published", t.own)
 			continue
 		}
 		seen[t.own] = true
-		if !cfg.Includes(t.own) {
+		if key := cfg.Excludes(t.own); key != "" {
+			c.left = append(c.left, leftOut{route: route{s, t.own}, key: key})
 			continue
 		}
 		if note != "" {
@@ -134,22 +144,25 @@ func (c *catalog) nameTools(set *config.Settings) {
 	holders := map[string][]*tool{}
 	for _, t := range c.tools {
 		bare := t.server.Config().BareNames
-		name := publish(set, t.server.Name(), t.part(), bare)
+		name, why := named(set, t.server.Name(), t.part(), bare)
 		if first := holders[name]; bare && len(first) > 0 && first[0].server != t.server {
 			c.note(t.server.Name(), "tool %q keeps its prefix: server %q already publishes %q", t.own, first[0].server.Name(), name)
+			why = fmt.Sprintf("server %q already publishes %s", first[0].server.Name(), name)
 			name = publish(set, t.server.Name(), t.part(), false)
 		}
+		t.renamed = why
 		holders[name] = append(holders[name], t)
 	}
 	for name, tools := range holders {
 		for i, t := range tools {
 			if len(tools) == 1 {
-				t.rename(name)
+				t.rename(name, t.renamed)
 				continue
 			}
 			other := tools[(i+1)%len(tools)]
-			c.note(t.server.Name(), "tool %q and tool %q of server %q would both be %q; both have a suffix", t.own, other.own, other.server.Name(), name)
-			t.rename(suffixed(set, name, t.server.Name(), t.own))
+			why := fmt.Sprintf("tool %q and tool %q of server %q would both be %q", t.own, other.own, other.server.Name(), name)
+			c.note(t.server.Name(), "%s; both have a suffix", why)
+			t.rename(suffixed(set, name, t.server.Name(), t.own), why)
 		}
 	}
 }

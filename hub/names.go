@@ -19,6 +19,12 @@ var reserved = map[string]bool{
 // and the settings, never of what else there is. It stays inside [A-Za-z0-9_-], which every model API
 // takes; where characters had to go, a hash of the true names keeps it unique.
 func publish(set *config.Settings, server, tool string, bare bool) string {
+	name, _ := named(set, server, tool, bare)
+	return name
+}
+
+// named is publish, and why the name has a suffix, "" where it has none.
+func named(set *config.Settings, server, tool string, bare bool) (name, why string) {
 	whole := tool
 	if !bare {
 		whole = server + set.ToolSeparator + tool
@@ -26,11 +32,18 @@ func publish(set *config.Settings, server, tool string, bare bool) string {
 			whole = set.ToolPrefix + set.ToolSeparator + whole
 		}
 	}
-	name := safe(whole)
-	if name != whole || len(name) > set.MaxToolNameLength || reserved[name] {
-		return suffixed(set, name, server, tool)
+	name = safe(whole)
+	switch {
+	case name != whole:
+		why = "some clients refuse a character of " + whole
+	case len(name) > set.MaxToolNameLength:
+		why = name + " is longer than settings.maxToolNameLength"
+	case reserved[name]:
+		why = name + " is a name of the hub's own"
+	default:
+		return name, ""
 	}
-	return name
+	return suffixed(set, name, server, tool), why
 }
 
 // suffixed cuts name to make room for a hash of server and tool.

@@ -16,6 +16,7 @@ import (
 // tool is one published tool and the way to it.
 type tool struct {
 	name    string // published
+	renamed string // why that has a suffix, or a prefix in spite of bareNames; "" where neither
 	own     string // the server's own name
 	quoted  []byte // the same as raw JSON
 	server  *upstream.Server
@@ -129,8 +130,8 @@ func without(schema []byte, fixed map[string]json.RawMessage) []byte {
 // part is the tool's part of its published name.
 func (t *tool) part() string { return cmp.Or(t.server.Config().Tools[t.own].Name, t.own) }
 
-// rename sets the published name, in the definition too.
-func (t *tool) rename(name string) {
-	t.name = name
+// rename sets the published name, in the definition too; why is what it differs for from the plain one.
+func (t *tool) rename(name, why string) {
+	t.name, t.renamed = name, why
 	t.raw = wire.Splice(t.raw, wire.Edit{Key: "name", Value: wire.Quote(name)})
 }
