@@ -31,9 +31,10 @@ func Servers(h *hub.Hub) []ServerView {
 	views := []ServerView{}
 	for _, s := range h.Servers() {
 		st := s.Status()
+		tools, notes := h.Published(s.Name())
 		v := ServerView{
 			Name: s.Name(), State: string(st.State), Reason: st.Reason, Since: st.Since,
-			Type: string(s.Config().Type), Tools: h.Published(s.Name()), Notes: h.Notes(s.Name()), Unattributed: s.Unattributed.Load(),
+			Type: string(s.Config().Type), Tools: tools, Notes: notes, Unattributed: s.Unattributed.Load(),
 		}
 		if offer := s.Offer(); offer != nil {
 			v.ProtocolVersion = offer.Version

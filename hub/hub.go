@@ -9,7 +9,6 @@ import (
 
 	"mcphub/config"
 	"mcphub/upstream"
-	"mcphub/wire"
 )
 
 // Options are what a hub needs besides its configuration.
@@ -64,14 +63,14 @@ func New(cfg *config.Config, opt Options) *Hub {
 	}
 	h.ctx, h.stop = context.WithCancel(context.Background())
 	h.base = newView(h, newRoster(&cfg.Settings, nil))
-	first, _ := h.renew(cfg)
+	first, _ := fleet{h}.renew(cfg)
 	h.base = newView(h, first)
 	return h
 }
 
 // Start starts the servers and the goroutine that keeps the catalogs.
 func (h *Hub) Start() {
-	go h.keepCatalogs()
+	go fleet{h}.keepCatalogs()
 	for _, s := range h.Servers() {
 		s.Start()
 	}
@@ -106,18 +105,15 @@ func (h *Hub) Has(d Door) bool {
 	return d.Scope == "" && (d.Server == "" || h.base.server(d.Server) != nil)
 }
 
-// Notes returns what was dropped, repaired or renamed of a server's list.
-func (h *Hub) Notes(server string) []string { return h.base.catalog.Load().notes[server] }
-
-// Published returns how many tools of a server are published.
-func (h *Hub) Published(server string) int {
-	n := 0
-	for _, t := range h.base.catalog.Load().tools {
+// Published says how many tools of a server are published, and what was dropped, repaired or renamed of its list.
+func (h *Hub) Published(server string) (tools int, notes []string) {
+	c := h.base.catalog.Load()
+	for _, t := range c.tools {
 		if t.server.Name() == server {
-			n++
+			tools++
 		}
 	}
-	return n
+	return tools, c.notes[server]
 }
 
 // viewOf is what a client sees.
@@ -139,47 +135,5 @@ func (h *Hub) changed(*upstream.Server) {
 	select {
 	case h.dirty <- struct{}{}:
 	default:
-	}
-}
-
-// keepCatalogs rebuilds the catalogs when an offer changes. Changes that come together are one change.
-func (h *Hub) keepCatalogs() {
-	defer close(h.done)
-	for {
-		select {
-		case <-h.dirty:
-			for _, v := range h.views() {
-				v.current()
-			}
-		case <-h.ctx.Done():
-			return
-		}
-	}
-}
-
-// announce tells everybody who sees a view that one of its lists has changed.
-func (h *Hub) announce(v *view, method string) {
-	h.tellAll(method, func(c *Client) bool { return c.Server == "" && h.viewOf(c) == v })
-}
-
-// announceFor tells everybody who is relayed to a server, on the connection that all share, that one of its lists has changed.
-func (h *Hub) announceFor(server, method string) {
-	h.tellAll(method, func(c *Client) bool { return c.Server == server && c.own == nil })
-}
-
-// tellAll sends a notification to the clients that are meant.
-func (h *Hub) tellAll(method string, meant func(*Client) bool) {
-	msg := wire.AppendNotification(nil, method, nil)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for c := range h.clients {
-		if meant(c) {
-			c.push(msg)
-		}
-	}
-	for w := range h.watchers {
-		if meant(w.client) && w.wants[method] {
-			w.tell(news{method: method})
-		}
 	}
 }

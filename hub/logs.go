@@ -85,7 +85,7 @@ func (h logs) lowerLevel() <-chan struct{} {
 		return told
 	}
 	var telling sync.WaitGroup
-	for _, s := range h.everyone() {
+	for _, s := range fleet(h).everyone() {
 		telling.Go(func() {
 			ctx, cancel := context.WithTimeout(context.Background(), s.Config().RequestTimeout)
 			defer cancel()

@@ -60,7 +60,7 @@ func TestNames(t *testing.T) {
 			t.Errorf("%s is missing among %q", name, names)
 		}
 	}
-	if notes := strings.Join(h.Notes("a"), " "); !strings.Contains(notes, `"a_b"`) {
+	if notes := strings.Join(notesOf(h, "a"), " "); !strings.Contains(notes, `"a_b"`) {
 		t.Errorf("the clash of a and a_b is not noted: %q", notes)
 	}
 }
@@ -113,7 +113,7 @@ func TestFilters(t *testing.T) {
 			t.Errorf("%s was called: %s", hidden, got.Result)
 		}
 	}
-	notes := strings.Join(h.Notes("up"), "\n")
+	notes := strings.Join(notesOf(h, "up"), "\n")
 	if !strings.Contains(notes, "nothing_*") || !strings.Contains(notes, "absent") {
 		t.Errorf("unused entries are not reported: %q", notes)
 	}

@@ -47,7 +47,7 @@ func (l lasting) about() (about string, ok bool) {
 }
 
 // ownOf prepares a connection of a session with s.
-func (h *Hub) ownOf(s *upstream.Server, params []byte, unclaimed func(wire.Message)) *ownConn {
+func (h apartness) ownOf(s *upstream.Server, params []byte, unclaimed func(wire.Message)) *ownConn {
 	o := &ownConn{tasks: &h.tasks, params: params, unclaimed: unclaimed, subscribers: map[string]int{}}
 	o.server.Store(s)
 	return o

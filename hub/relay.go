@@ -47,7 +47,7 @@ func (h relayed) relayInitialize(ctx context.Context, r *Request, s *upstream.Se
 
 // newOwn prepares the connection of a relayed session, which is opened with the client's own initialize.
 func (h relayed) newOwn(c *Client, s *upstream.Server) *ownConn {
-	return h.ownOf(s, c.Params, func(m wire.Message) { c.push(m.Raw) })
+	return apartness(h).ownOf(s, c.Params, func(m wire.Message) { c.push(m.Raw) })
 }
 
 // initializeFor answers initialize from what a stateless server has said of itself.

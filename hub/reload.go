@@ -22,7 +22,7 @@ func (h *Hub) Reload(cfg *config.Config) Report {
 	h.reloading.Lock()
 	defer h.reloading.Unlock()
 	old := h.base.roster.Load()
-	now, report := h.renew(cfg)
+	now, report := fleet{h}.renew(cfg)
 	for _, s := range now.servers {
 		if old.byName[s.Name()] != s {
 			s.Start()
@@ -31,20 +31,23 @@ func (h *Hub) Reload(cfg *config.Config) Report {
 	h.base.show(now)
 	for _, name := range report.Changed {
 		for _, l := range listed {
-			h.announceFor(name, l.changed)
+			herald{h}.announceFor(name, l.changed)
 		}
 	}
 	for _, s := range old.servers {
 		if now.byName[s.Name()] != s {
-			h.tasks.Go(func() { h.retire(s) })
+			h.tasks.Go(func() { fleet{h}.retire(s) })
 		}
 	}
 	return report
 }
 
+// fleet starts and ends the hub's servers.
+type fleet struct{ *Hub }
+
 // renew makes the roster of a configuration from the servers that are there and, where an entry is another, new ones.
 // They are not started.
-func (h *Hub) renew(cfg *config.Config) (*roster, Report) {
+func (h fleet) renew(cfg *config.Config) (*roster, Report) {
 	old := h.base.roster.Load()
 	rep := Report{Added: []string{}, Removed: []string{}, Changed: []string{}, Kept: []string{}}
 	anew := h.upstreams == nil || old.set.Limits.MaxMessageBytes != cfg.Settings.Limits.MaxMessageBytes
@@ -80,15 +83,15 @@ func (h *Hub) renew(cfg *config.Config) (*roster, Report) {
 }
 
 // upstreamOptions are what the servers share.
-func (h *Hub) upstreamOptions(set *config.Settings) *upstream.Options {
+func (h fleet) upstreamOptions(set *config.Settings) *upstream.Options {
 	return &upstream.Options{
 		Log: h.opt.Log, Version: h.opt.Version, MaxMessage: int(set.Limits.MaxMessageBytes), Reaper: h.opt.Reaper,
-		OnChange: h.changed, OnNotice: subscriptions{h}.notice, OnAsk: apartness{h}.orphan, Starts: make(chan struct{}, startsAtOnce),
+		OnChange: h.changed, OnNotice: subscriptions(h).notice, OnAsk: apartness(h).orphan, Starts: make(chan struct{}, startsAtOnce),
 	}
 }
 
 // retire ends a server that nobody can call any more, once the calls in flight on it have ended.
-func (h *Hub) retire(s *upstream.Server) {
+func (h fleet) retire(s *upstream.Server) {
 	s.Drain(h.ctx)
 	s.Close()
 	h.mu.Lock()
@@ -105,7 +108,7 @@ func (h *Hub) retire(s *upstream.Server) {
 }
 
 // everyone are all servers that run for somebody.
-func (h *Hub) everyone() (servers []*upstream.Server) {
+func (h fleet) everyone() (servers []*upstream.Server) {
 	for _, v := range h.views() {
 		for _, s := range v.servers() {
 			if !slices.Contains(servers, s) {
@@ -114,4 +117,19 @@ func (h *Hub) everyone() (servers []*upstream.Server) {
 		}
 	}
 	return servers
+}
+
+// keepCatalogs rebuilds the catalogs when an offer changes. Changes that come together are one change.
+func (h fleet) keepCatalogs() {
+	defer close(h.done)
+	for {
+		select {
+		case <-h.dirty:
+			for _, v := range h.views() {
+				v.current()
+			}
+		case <-h.ctx.Done():
+			return
+		}
+	}
 }

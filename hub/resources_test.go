@@ -73,7 +73,7 @@ func TestSameURITwice(t *testing.T) {
 	if raw := ask(t, h, "", wire.ResourcesList, "{}").Result; !strings.Contains(string(raw), `"x":1e2`) {
 		t.Errorf("fields are lost: %s", raw)
 	}
-	if notes := strings.Join(h.Notes("b"), "\n"); !strings.Contains(notes, moved) {
+	if notes := strings.Join(notesOf(h, "b"), "\n"); !strings.Contains(notes, moved) {
 		t.Errorf("the notes of b do not say so: %s", notes)
 	}
 }
@@ -106,7 +106,7 @@ func TestQualifiedFormIsItsServers(t *testing.T) {
 	if !strings.Contains(result, `"`+moved+`"`) || !strings.Contains(result, `"`+qualified("a", "mcphub://b/unlisted")+`"`) {
 		t.Errorf("a's links are %s", result)
 	}
-	if notes := strings.Join(h.Notes("a"), "\n"); !strings.Contains(notes, moved+`: that form means resources of server "b"`) {
+	if notes := strings.Join(notesOf(h, "a"), "\n"); !strings.Contains(notes, moved+`: that form means resources of server "b"`) {
 		t.Errorf("the notes of a do not say so: %s", notes)
 	}
 }
@@ -205,8 +205,8 @@ func TestB121(t *testing.T) {
 	if got := member(t, h, wire.ResourceTemplates, "resourceTemplates", "uriTemplate"); len(got) != 1 {
 		t.Errorf("the templates are %q", got)
 	}
-	if got := len(h.Notes("a")); got != 2 {
-		t.Errorf("%d notes: %q", got, h.Notes("a"))
+	if got := len(notesOf(h, "a")); got != 2 {
+		t.Errorf("%d notes: %q", got, notesOf(h, "a"))
 	}
 }
 

@@ -117,3 +117,8 @@ func tools(t testing.TB, h *Hub) (names []string, byName map[string][]byte) {
 	}
 	return names, byName
 }
+
+func notesOf(h *Hub, server string) []string {
+	_, notes := h.Published(server)
+	return notes
+}

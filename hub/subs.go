@@ -16,9 +16,9 @@ type subscriptions struct{ *Hub }
 func (h subscriptions) notice(s *upstream.Server, conn *upstream.Conn, m wire.Message) {
 	switch m.Method {
 	case wire.ToolsChanged, wire.PromptsChanged, wire.ResourcesChanged:
-		h.announceFor(s.Name(), m.Method)
+		herald(h).announceFor(s.Name(), m.Method)
 	case wire.ResourceUpdated:
-		h.updated(s, m)
+		herald(h).updated(s, m)
 	case wire.TaskStatus:
 		extensions(h).news(s, ofTask, wire.Get(m.Params, "taskId"), m)
 	case wire.ElicitationComplete:
@@ -70,25 +70,8 @@ func covers(own, uri string) bool {
 	return own == uri || strings.HasPrefix(uri, strings.TrimSuffix(own, "/")+"/")
 }
 
-// updated tells those who subscribed to a resource that it has changed, by every URI that they know it by.
-func (h subscriptions) updated(s *upstream.Server, m wire.Message) {
-	at := route{s, wire.String(wire.Get(m.Params, "uri"))}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for client := range h.clients {
-		for _, name := range client.subs.names(s.Wishes(), at, h.publishedURI(client, at)) {
-			client.push(wire.AppendNotification(nil, m.Method, renamed(m, name)))
-		}
-	}
-	for w := range h.watchers {
-		for _, name := range w.subs.names(s.Wishes(), at, h.publishedURI(w.client, at)) {
-			w.tell(news{m.Method, renamed(m, name)})
-		}
-	}
-}
-
 // publishedURI is what a client knows a resource by.
-func (h *Hub) publishedURI(c *Client, at route) string {
+func (h subscriptions) publishedURI(c *Client, at route) string {
 	if c.Server != "" { // the server's own view
 		return at.own
 	}

@@ -100,7 +100,7 @@ func checkTools(t *testing.T, h *Hub, script testmcp.Script) {
 		}
 		if strings.HasPrefix(own, "broken-") || own == "" || !ok {
 			if ok || !mentioned(h, own) {
-				t.Errorf("tool %q: published %v, notes %q", own, ok, h.Notes("up"))
+				t.Errorf("tool %q: published %v, notes %q", own, ok, notesOf(h, "up"))
 			}
 			continue
 		}
@@ -118,7 +118,7 @@ func checkTools(t *testing.T, h *Hub, script testmcp.Script) {
 }
 
 func mentioned(h *Hub, own string) bool {
-	for _, note := range h.Notes("up") {
+	for _, note := range notesOf(h, "up") {
 		if strings.Contains(note, own) {
 			return true
 		}

@@ -88,7 +88,7 @@ func (v *view) rebuild() *catalog {
 	for _, l := range listed {
 		if !told[l.changed] && !old.lists[l.method].same(now.lists[l.method]) {
 			told[l.changed] = true
-			v.hub.announce(v, l.changed)
+			herald{v.hub}.announce(v, l.changed)
 		}
 	}
 	subscriptions{v.hub}.followAll(v, now)
