@@ -88,13 +88,8 @@ type Conn struct {
 	questions questions
 	abandoned abandoned
 
-	mu     sync.Mutex // guards calls, active, served and last
-	calls  map[int64]*exchange
-	active int           // calls in flight that are not passive
-	served bool          // a call that is not the hub's own was answered
-	last   time.Time     // when the last such call ended; zero: never
-	quiet  chan struct{} // holds a token once no call is active
-	pumps  bool          // calls read streams of their own, so what comes beside those needs a pump
+	flights
+	pumps bool // calls read streams of their own, so what comes beside those needs a pump
 
 	done     chan struct{}
 	failOnce sync.Once
@@ -109,7 +104,7 @@ type Conn struct {
 
 func newConn(unclaimed func(*Conn, wire.Message)) *Conn {
 	c := &Conn{
-		unclaimed: unclaimed, calls: map[int64]*exchange{}, questions: questions{open: map[string]*exchange{}}, quiet: make(chan struct{}, 1),
+		unclaimed: unclaimed, flights: newFlights(), questions: questions{open: map[string]*exchange{}},
 		done: make(chan struct{}), replies: make(chan struct{}, repliesAtOnce),
 	}
 	c.ctx, c.stop = context.WithCancel(context.Background())
@@ -183,26 +178,6 @@ func (c *Conn) retire(ctx context.Context) {
 }
 
 func closedByUs() *Error { return &Error{Text: errClosed.Error(), Err: errClosed} }
-
-// used is how a connection is used.
-type used struct {
-	clients int       // calls of clients in flight
-	active  int       // all that are not passive
-	served  bool      // a client's call has been answered
-	last    time.Time // when the last client's call ended; zero: never
-}
-
-func (c *Conn) use() used {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	u := used{active: c.active, served: c.served, last: c.last}
-	for _, x := range c.calls {
-		if !x.call.own {
-			u.clients++
-		}
-	}
-	return u
-}
 
 // Call sends a request and waits for its answer. The error, an *[Error], is for what kept the answer
 // away; an error that the server itself answered is in the Answer.
@@ -343,17 +318,6 @@ func send(c *Conn, msg []byte) {
 	_ = c.link.post(ctx, msg)
 }
 
-// find looks a call up by the id that an answer carries. Some servers turn 7 into "7".
-func (c *Conn) find(rawID []byte) *exchange {
-	id, ok := wire.Int(rawID)
-	if !ok {
-		return nil
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.calls[id]
-}
-
 // owner finds the call that a message outside of its stream belongs to: by progress token, by
 // subscription, else the only call of a client in flight. With several it is nobody's: the hub never guesses.
 func (c *Conn) owner(m wire.Message) *exchange {
@@ -373,31 +337,11 @@ func (c *Conn) owner(m wire.Message) *exchange {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	only, n := clientCalls(c)
+	only, n := clientCalls(&c.flights)
 	if n != 1 || c.abandoned.byOthers(only.call.Owner) {
 		return nil
 	}
 	return only
-}
-
-// clientCalls counts the calls in flight that are some client's and returns one of them; the hub's own have
-// no sink, and a subscription is told of by its id. c.mu is held.
-func clientCalls(c *Conn) (one *exchange, n int) {
-	for _, x := range c.calls {
-		if x.call.Sink != nil && x.call.Method != wire.Listen && !x.hasAnswer() {
-			one = x
-			n++
-		}
-	}
-	return one, n
-}
-
-// Serves is how many calls of clients are in flight.
-func (c *Conn) Serves() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	_, n := clientCalls(c)
-	return n
 }
 
 // isListChange says whether a notification is about the server as a whole rather than about a call.
