@@ -15,6 +15,8 @@ type Server struct {
 	Line int `json:"-"`
 	// Failed lists the errors that keep this entry from running; empty when it can run. See Reason.
 	Failed []Problem `json:"-"`
+	// Untrusted is the directory that has to be trusted before the entry may run (mcphub trust DIR); "" where it may.
+	Untrusted string `json:"-"`
 	// BearerToken is the value of the variable that bearerTokenEnv names.
 	BearerToken string `json:"-"`
 	// Secrets are the values that must not leave the hub: what ${VAR} stood for in headers and env, secret-looking
