@@ -248,7 +248,7 @@ func (w *Why) at(s *upstream.Server, key string) {
 // standing tells how its server is doing, and what that means for a call.
 func (w *Why) standing(s *upstream.Server) {
 	cfg, st := s.Config(), s.Status()
-	w.Server, w.State, w.Fix = s.Name(), string(st.State), Fix(s)
+	w.Server, w.State, w.Fix = s.Name(), string(st.State), st.Fix
 	switch st.State {
 	case upstream.StateReady:
 		w.say("The server is ready.")
@@ -269,15 +269,4 @@ func (w *Why) standing(s *upstream.Server) {
 	case !cfg.Enabled:
 		w.at(s, "enabled")
 	}
-}
-
-// fixes is the command that gets a server out of a state.
-var fixes = map[upstream.State]string{
-	upstream.StateDegraded: "mcphub reconnect NAME", upstream.StateNeedsAuth: "set bearerTokenEnv of NAME, then: mcphub reload",
-	upstream.StateDisabled: "mcphub enable NAME", upstream.StateFailed: "mcphub check",
-}
-
-// Fix is the command that gets a server out of the state it is in, "" where none is needed.
-func Fix(s *upstream.Server) string {
-	return strings.ReplaceAll(fixes[s.Status().State], "NAME", s.Name())
 }

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"mcphub/internal/testmcp"
-	"mcphub/upstream"
 	"mcphub/wire"
 )
 
@@ -116,9 +115,6 @@ func TestWhyAgreesWithTheList(t *testing.T) {
 		if again := (Guide{h}).Why(tool.Server + "/" + tool.Own); again.Name != tool.Name {
 			t.Errorf("%s/%s is %+v", tool.Server, tool.Own, again)
 		}
-	}
-	if len(h.Servers()) != 3 || Fix(h.Servers()[0]) != "" || h.Servers()[0].Status().State != upstream.StateReady {
-		t.Errorf("up is %+v", h.Servers()[0].Status())
 	}
 }
 

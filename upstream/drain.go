@@ -22,21 +22,8 @@ func (s *Server) Drain(ctx context.Context) {
 		if !sleep(ctx, drainPause) {
 			return
 		}
-		if s.serves() > 0 {
+		if s.InFlight() > 0 {
 			quiet = time.Now()
 		}
 	}
-}
-
-// serves is how many calls of clients are in flight.
-func (s *Server) serves() (n int) {
-	if c := s.conn.Load(); c != nil {
-		n = c.Serves()
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for c := range s.extra {
-		n += c.Serves()
-	}
-	return n
 }
