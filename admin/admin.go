@@ -2,64 +2,62 @@
 package admin
 
 import (
-	"encoding/json"
 	"net/http"
 	"time"
 
 	"github.com/go-chi/chi/v5"
+	"github.com/rs/zerolog"
 
+	"mcphub/config"
 	"mcphub/hub"
 )
 
-// ServerView is one server as GET /api/servers shows it.
-type ServerView struct {
-	Name            string    `json:"name"`
-	State           string    `json:"state"`
-	Reason          string    `json:"reason,omitempty"` // why it is in that state
-	Since           time.Time `json:"since"`
-	Type            string    `json:"type"`
-	ProtocolVersion string    `json:"protocolVersion,omitempty"` // spoken with the server, once known
-	Tools           int       `json:"tools"`                     // published
-	Notes           []string  `json:"notes,omitempty"`           // what was dropped, repaired or renamed
+// Options are what the operator's door needs. Only Hub has to be there.
+type Options struct {
+	Hub     *hub.Hub
+	Log     zerolog.Logger
+	Version string    // the hub's own
+	Started time.Time // of the process; zero: now
+	MaxBody int64     // bytes of a tool's arguments; 0 means 64 MiB
 
-	// Unattributed is how many of its questions were declined because they could have been for several clients.
-	Unattributed int64 `json:"unattributed,omitempty"`
+	// Config is the configuration in use; nil: there is none to speak of.
+	Config func() *config.Config
+	// Reload reads the configuration anew and applies it. It is an error where a file cannot be used, and then nothing has
+	// changed. nil: there is nothing to read.
+	Reload func() (Reloaded, error)
+	// Sessions counts the sessions of clients; nil: nobody counts them.
+	Sessions func() int
+	// Done is closed when streams that would never end have to; nil: they end with their clients.
+	Done <-chan struct{}
 }
 
-// Servers describes every configured server.
-func Servers(h *hub.Hub) []ServerView {
-	views := []ServerView{}
-	for _, s := range h.Servers() {
-		st := s.Status()
-		tools, notes := h.Published(s.Name())
-		v := ServerView{
-			Name: s.Name(), State: string(st.State), Reason: st.Reason, Since: st.Since,
-			Type: string(s.Config().Type), Tools: tools, Notes: notes, Unattributed: s.Unattributed.Load(),
-		}
-		if offer := s.Offer(); offer != nil {
-			v.ProtocolVersion = offer.Version
-		}
-		views = append(views, v)
+// Mount adds the operator's routes to r: /healthz, /readyz and everything under /api.
+func Mount(r chi.Router, opt Options) {
+	if opt.Started.IsZero() {
+		opt.Started = time.Now()
 	}
-	return views
-}
-
-// Mount adds the operator's routes to r: /healthz, /readyz, /api/servers and the log of a server.
-func Mount(r chi.Router, h *hub.Hub) {
+	if opt.MaxBody == 0 {
+		opt.MaxBody = 64 << 20
+	}
+	if opt.Config == nil {
+		none := &config.Config{Settings: config.Settings{Enabled: true}}
+		opt.Config = func() *config.Config { return none }
+	}
+	a := &api{Options: opt}
 	r.Get("/healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
-	r.Get("/readyz", func(w http.ResponseWriter, r *http.Request) { ready(w, r, h) })
-	r.Get("/api/servers", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, Servers(h)) })
+	r.Get("/readyz", a.ready)
+	r.Route("/api", a.mount)
 }
 
 // settledWait is how long /readyz?servers=settled waits.
 const settledWait = 30 * time.Second
 
 // ready answers once the hub serves; with ?servers=settled it waits until every server has been tried.
-func ready(w http.ResponseWriter, r *http.Request, h *hub.Hub) {
+func (a *api) ready(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Query().Get("servers") == "settled" {
 		limit := time.NewTimer(settledWait)
 		defer limit.Stop()
-		for _, s := range h.Servers() {
+		for _, s := range a.Hub.Servers() {
 			select {
 			case <-s.Settled():
 			case <-limit.C:
@@ -71,9 +69,4 @@ func ready(w http.ResponseWriter, r *http.Request, h *hub.Hub) {
 		}
 	}
 	_, _ = w.Write([]byte("ready\n"))
-}
-
-func writeJSON(w http.ResponseWriter, v any) {
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(v) // the client is gone where this fails
 }

@@ -100,13 +100,13 @@ func closeAll(files []*os.File) {
 func childCommand(cfg *config.Server) (*exec.Cmd, error) {
 	if cfg.Cwd != "" {
 		if info, err := os.Stat(cfg.Cwd); err != nil || !info.IsDir() {
-			return nil, fault(Unavailable, nil, "cwd %s is not a directory: create it or change cwd", cfg.Cwd)
+			return nil, notThere("cwd %s is not a directory: create it or change cwd", cfg.Cwd)
 		}
 	}
 	env := environment(cfg)
 	path, err := lookPath(cfg.Command, cfg.Cwd, cfg.Env["PATH"])
 	if err != nil {
-		return nil, fault(Unavailable, nil, "command %q not found: install it, or give its full path in command", cfg.Command)
+		return nil, notThere("command %q not found: install it, or give its full path in command", cfg.Command)
 	}
 	cmd := exec.Command(path, cfg.Args...)
 	cmd.Args[0] = cfg.Command

@@ -1,0 +1,95 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"mcphub/upstream"
+	"mcphub/wire"
+)
+
+// Finding is what trying a server has shown.
+type Finding struct {
+	Server  string        `json:"server"`
+	OK      bool          `json:"ok"`
+	Skipped bool          `json:"skipped,omitempty"` // it is disabled, so nothing was tried
+	Step    upstream.Step `json:"step,omitempty"`    // that failed; "" where none did
+	State   string        `json:"state"`
+	Reason  string        `json:"reason,omitempty"` // what went wrong
+	Fix     string        `json:"fix,omitempty"`    // the next step
+	Tools   int           `json:"tools"`            // that the server has
+	Ms      int64         `json:"ms"`               // it took
+}
+
+func (a *api) check(w http.ResponseWriter, r *http.Request) error {
+	s, err := a.named(r)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, Examine(r.Context(), s))
+}
+
+// Examine tries a started server: it is connected to where it is not, asked something, and its list awaited.
+func Examine(ctx context.Context, s *upstream.Server) Finding {
+	start := time.Now()
+	f := Finding{Server: s.Name()}
+	f.Step, f.Reason = attempt(ctx, s)
+	st := s.Status()
+	f.Skipped = st.State == upstream.StateDisabled
+	f.OK = f.Step == "" || f.Skipped
+	f.State, f.Ms = string(st.State), time.Since(start).Milliseconds()
+	if !f.OK {
+		f.Fix = st.Fix
+	}
+	if offer := s.Offer(); offer != nil {
+		f.Tools = len(offer.Tools)
+	}
+	return f
+}
+
+// attempt is the step at which a server fails, and why.
+func attempt(ctx context.Context, s *upstream.Server) (upstream.Step, string) {
+	st := s.Status()
+	switch st.State {
+	case upstream.StateDisabled:
+		return "", ""
+	case upstream.StateFailed:
+		return upstream.StepConfig, s.Config().Reason()
+	case upstream.StateUntrusted:
+		return upstream.StepTrust, st.Reason
+	}
+	ask := &upstream.Call{Method: wire.Ping}
+	if offer := s.Offer(); offer != nil && wire.Modern(offer.Version) {
+		ask.Method = wire.Discover // that era has no ping
+	}
+	// An error that the server itself answers with is an answer.
+	if _, err := s.Call(ctx, ask); err != nil {
+		return stepOf(err), reasonOf(err)
+	}
+	select {
+	case <-s.Settled():
+	case <-ctx.Done():
+		return upstream.StepList, "no list in time"
+	}
+	if st := s.Status(); s.Offer() == nil || st.State == upstream.StateDegraded {
+		return upstream.StepList, st.Reason
+	}
+	return "", ""
+}
+
+func stepOf(err error) upstream.Step {
+	if e := new(upstream.Error); errors.As(err, &e) {
+		return e.Step()
+	}
+	return upstream.StepHandshake
+}
+
+// reasonOf leaves the server's name out, which stands beside it.
+func reasonOf(err error) string {
+	if e := new(upstream.Error); errors.As(err, &e) {
+		return e.Text
+	}
+	return err.Error()
+}
