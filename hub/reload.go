@@ -29,6 +29,9 @@ func (h *Hub) Reload(cfg *config.Config) Report {
 		}
 	}
 	h.base.show(now)
+	for _, sc := range h.scopes.all() {
+		sc.view.show(now.with(sc.own))
+	}
 	for _, name := range report.Changed {
 		for _, l := range listed {
 			herald{h}.announceFor(name, l.changed)

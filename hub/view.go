@@ -2,6 +2,7 @@ package hub
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -29,6 +30,17 @@ func newRoster(set *config.Settings, servers []*upstream.Server) *roster {
 		r.byName[s.Name()] = s
 	}
 	return r
+}
+
+// with is the roster with more servers, without those whose names are taken.
+func (r *roster) with(more []*upstream.Server) *roster {
+	servers := slices.Clone(r.servers)
+	for _, s := range more {
+		if r.byName[s.Name()] == nil {
+			servers = append(servers, s)
+		}
+	}
+	return newRoster(r.set, servers)
 }
 
 // view is some servers as one: all that are configured, or those and a scope's.
