@@ -24,6 +24,7 @@ func HandedOver(data []byte, allow string) ([]*Server, error) {
 		errs = append(errs, errors.New(`there is no server in it; write {"mcpServers": {"name": {…}}}`))
 	}
 	for _, s := range cfg.Servers {
+		s.HandedOver = true
 		switch {
 		case allow != "http" && allow != "any":
 			errs = append(errs, errors.New(`servers cannot be handed over: the setting sessionServers is "off"`))

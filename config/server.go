@@ -15,6 +15,8 @@ type Server struct {
 	Line int `json:"-"`
 	// Failed lists the errors that keep this entry from running; empty when it can run. See Reason.
 	Failed []Problem `json:"-"`
+	// HandedOver says that the entry is in no file: somebody has given it to the running hub.
+	HandedOver bool `json:"-"`
 	// BearerToken is the value of the variable that bearerTokenEnv names.
 	BearerToken string `json:"-"`
 	// Secrets are the values that must not leave the hub: what ${VAR} stood for in headers and env, secret-looking

@@ -55,7 +55,7 @@ type Settings struct {
 	// Memory of all programs together in MiB; above it, the least recently used idle one is shut down first. 0: no limit.
 	MaxProcessMemoryMB int `json:"maxProcessMemoryMB" default:"0" min:"0" max:"1000000000" pending:"*"`
 	// What a changed description or schema of an approved tool leads to.
-	PinTools string `json:"pinTools" default:"off" enum:"off,warn,block" pending:"*"`
+	PinTools string `json:"pinTools" default:"warn" enum:"off,warn,block"`
 	// Where tokens, scopes, promotions and artifacts live: `file` is the data directory; a `redis://` URL is shared by hubs.
 	Store string `json:"store" default:"file" pending:"*"`
 }

@@ -24,6 +24,8 @@ type Options struct {
 	StateKey []byte
 	// ScopeDir is where scopes outlast the process; "": they do not.
 	ScopeDir string
+	// Pins are the tools that were approved; nil: those of this process.
+	Pins *Pins
 	// ScopeGrace is how long a scope outlasts its last session, which may come back; 0 means 30 s.
 	ScopeGrace time.Duration
 }
@@ -52,6 +54,7 @@ type Hub struct {
 	sealer *sealer
 	level  atomic.Pointer[string] // of log messages that some session wants
 	claims claims                 // whose a task or an elicitation is
+	pins   *Pins
 
 	reloading sync.Mutex        // held while servers are started and retired
 	upstreams *upstream.Options // of the servers made now
@@ -71,11 +74,14 @@ func New(cfg *config.Config, opt Options) *Hub {
 		clients: map[*Client]struct{}{}, watchers: map[*watcher]struct{}{}, parked: map[string]*parked{},
 		sealer: newSealer(opt.StateKey), claims: newClaims(),
 	}
+	if h.pins = opt.Pins; h.pins == nil {
+		h.pins, _ = ReadPins("") // reads nothing
+	}
 	h.ctx, h.stop = context.WithCancel(context.Background())
-	h.base = newView(h, newRoster(&cfg.Settings, nil))
+	h.base = newView(h, newRoster(&cfg.Settings, h.pins, nil))
 	first, _ := fleet{h}.renew(cfg)
 	h.base = newView(h, first)
-	h.nowhere = newView(h, newRoster(&cfg.Settings, nil))
+	h.nowhere = newView(h, newRoster(&cfg.Settings, h.pins, nil))
 	h.scopes.byID = map[string]*scope{}
 	return h
 }
@@ -126,7 +132,7 @@ func (h *Hub) Has(d Door) bool {
 func (h *Hub) Published(server string) (tools int, notes []string) {
 	c := h.base.catalog.Load()
 	for _, t := range c.tools {
-		if t.server.Name() == server {
+		if t.server.Name() == server && !t.blocked {
 			tools++
 		}
 	}

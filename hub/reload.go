@@ -76,7 +76,7 @@ func (h fleet) renew(cfg *config.Config) (*roster, Report) {
 		}
 		servers = append(servers, upstream.NewServer(entry, h.upstreams))
 	}
-	now := newRoster(&cfg.Settings, servers)
+	now := newRoster(&cfg.Settings, h.pins, servers)
 	for _, s := range old.servers {
 		if now.byName[s.Name()] == nil {
 			rep.Removed = append(rep.Removed, s.Name())
