@@ -17,6 +17,8 @@ type Server struct {
 	Failed []Problem `json:"-"`
 	// HandedOver says that the entry is in no file: somebody has given it to the running hub.
 	HandedOver bool `json:"-"`
+	// Untrusted is the directory that has to be trusted before the entry may run (mcphub trust DIR); "" where it may.
+	Untrusted string `json:"-"`
 	// BearerToken is the value of the variable that bearerTokenEnv names.
 	BearerToken string `json:"-"`
 	// Secrets are the values that must not leave the hub: what ${VAR} stood for in headers and env, secret-looking

@@ -11,6 +11,7 @@ import (
 // and the next step for people.
 var hints = map[upstream.Kind]struct{ word, next string }{
 	upstream.Unavailable: {"unavailable", "the server is not reachable; check it with: mcphub list"},
+	upstream.Suspended:   {"suspended", ""}, // its text names the command
 	upstream.Lost:        {"outcome_unknown", "the connection was lost after the request was sent, so it may have run; look before you repeat it"},
 	upstream.Timeout:     {"timeout", "raise requestTimeoutMs of the server, or timeoutMs of the tool, if it needs longer"},
 	upstream.Cancelled:   {"cancelled", ""},
@@ -19,7 +20,7 @@ var hints = map[upstream.Kind]struct{ word, next string }{
 	upstream.Busy:        {"busy", "try again later"},
 	upstream.TooLarge:    {"too_large", "ask for less, or raise limits.maxMessageBytes"},
 	upstream.Garbled:     {"garbled", "the server does not speak MCP as expected; check url and type of its entry"},
-	upstream.Removed:     {"not_running", "the server is disabled or its entry has an error; see: mcphub check"},
+	upstream.Removed:     {"not_running", ""}, // its text names the command
 }
 
 // answerOf is what a client gets of a server's answer, or of the trouble there was in place of one.

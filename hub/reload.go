@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"context"
 	"slices"
 
 	"mcphub/config"
@@ -95,7 +96,9 @@ func (h fleet) upstreamOptions(set *config.Settings) *upstream.Options {
 
 // retire ends a server that nobody can call any more, once the calls in flight on it have ended.
 func (h fleet) retire(s *upstream.Server) {
-	s.Drain(h.ctx)
+	ctx, cancel := context.WithTimeout(h.ctx, s.Config().MaxRequestTimeout)
+	defer cancel()
+	s.Drain(ctx)
 	s.Close()
 	h.mu.Lock()
 	clients := make([]*Client, 0, len(h.clients))

@@ -122,7 +122,7 @@ func TestScopesEnd(t *testing.T) {
 			return pid
 		},
 		"at its ttl": func() string {
-			sc, err := h.Scopes().Open(given(t, "x"), 3*time.Second)
+			sc, err := h.Scopes().Open(given(t, "x"), 3*time.Second) // on a slow machine it ends before its server has started
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -131,14 +131,11 @@ func TestScopesEnd(t *testing.T) {
 	}
 	for name, end := range ends {
 		pid := end()
-		for limit := time.Now().Add(60 * time.Second); alive(t, pid); {
+		for limit := time.Now().Add(60 * time.Second); len(h.Scopes().List()) > 0 || pid != "" && alive(t, pid); {
 			if time.Now().After(limit) {
-				t.Fatalf("%s: process %s is still there", name, pid)
+				t.Fatalf("%s: process %s is still there, or the scope is", name, pid)
 			}
 		}
-	}
-	if list := h.Scopes().List(); len(list) != 0 {
-		t.Errorf("open are %+v", list)
 	}
 }
 

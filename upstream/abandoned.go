@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"mcphub/wire"
@@ -13,7 +14,9 @@ const abandonedMost = 1024
 // abandoned are the calls that were given up before they were answered. Many servers ignore that and go on, so for as
 // long as the call could have taken, or until its answer comes, it may still ask something.
 type abandoned struct {
-	mu    sync.Mutex // guards calls
+	count atomic.Int32 // len(calls), so that an answer costs no lock where nothing was given up
+
+	mu    sync.Mutex // guards calls, and the writing of count
 	calls map[int64]givenUp
 }
 
@@ -32,17 +35,23 @@ func (a *abandoned) add(x *exchange) {
 	if a.calls == nil {
 		a.calls = map[int64]givenUp{}
 	}
+	a.count.Store(int32(len(a.calls) + 1)) // before it is looked whether the answer has come: whoever brings it then looks here
 	if len(a.calls) < abandonedMost && !x.hasAnswer() {
 		a.calls[x.id] = givenUp{x.call.Owner, time.Now().Add(max(x.call.Max, x.call.Timeout))}
 	}
+	a.count.Store(int32(len(a.calls)))
 }
 
 // answered notes that a call's answer has come.
 func (a *abandoned) answered(rawID []byte) {
+	if a.count.Load() == 0 {
+		return
+	}
 	if id, ok := wire.Int(rawID); ok {
 		a.mu.Lock()
+		defer a.mu.Unlock()
 		delete(a.calls, id)
-		a.mu.Unlock()
+		a.count.Store(int32(len(a.calls)))
 	}
 }
 
@@ -59,5 +68,6 @@ func (a *abandoned) byOthers(owner any) bool {
 			others = true
 		}
 	}
+	a.count.Store(int32(len(a.calls)))
 	return others
 }

@@ -26,7 +26,7 @@ func (s *Server) Call(ctx context.Context, call *Call) (Answer, error) {
 			return Answer{}, s.dial.named(err)
 		}
 		answer, err := conn.Call(ctx, call)
-		s.note(conn, err)
+		note(s, conn, err)
 		if err == nil {
 			return answer, nil
 		}
@@ -38,23 +38,23 @@ func (s *Server) Call(ctx context.Context, call *Call) (Answer, error) {
 
 // note keeps the state in step with what calls meet: an HTTP server can go and come back without
 // its connection being any wiser.
-func (s *Server) note(conn *Conn, err error) {
+func note(s *Server, conn *Conn, err error) {
 	if conn.Err() != nil {
 		return // the server's goroutine says what becomes of it
 	}
 	if err == nil {
 		if s.troubled.Load() && s.troubled.CompareAndSwap(true, false) {
-			s.setStatus(StateReady, "")
+			s.setStatus(Status{State: StateReady})
 		}
 		return
 	}
 	switch e := s.dial.named(err); e.Kind {
 	case NeedsAuth:
 		s.troubled.Store(true)
-		s.setStatus(StateNeedsAuth, e.Text)
+		s.setStatus(Status{State: StateNeedsAuth, Reason: e.Text})
 	case Unavailable:
 		s.troubled.Store(true)
-		s.setStatus(StateDegraded, e.Text)
+		s.setStatus(Status{State: StateDegraded, Reason: e.Text})
 	}
 }
 
@@ -83,14 +83,9 @@ func (s *Server) Open(ctx context.Context, params []byte, unclaimed func(wire.Me
 	if err != nil {
 		return nil, Answer{}, s.dial.unopened(err)
 	}
-	s.mu.Lock()
-	closed := s.ctx.Err() != nil
-	if !closed {
-		s.extra[conn] = struct{}{}
-	}
-	s.mu.Unlock()
-	if closed {
-		conn.Close()
+	s.own(conn)
+	if s.ctx.Err() != nil { // Close may have missed it
+		s.Release(conn)
 		return nil, Answer{}, s.dial.named(shutDown())
 	}
 	answer, err := conn.Call(ctx, &Call{Method: wire.Initialize, Params: params})
@@ -111,7 +106,5 @@ func (s *Server) Open(ctx context.Context, params []byte, unclaimed func(wire.Me
 // Release closes a connection that Open made.
 func (s *Server) Release(conn *Conn) {
 	conn.Close()
-	s.mu.Lock()
-	delete(s.extra, conn)
-	s.mu.Unlock()
+	s.forget(conn)
 }

@@ -23,8 +23,12 @@ func TestUnusable(t *testing.T) {
 	disabled.Enabled = false
 	failed, _ := program(t, "well")
 	failed.Failed = []config.Problem{{Message: "TOKEN is not set"}}
+	untrusted, untrustedLog := program(t, "well")
+	untrusted.Untrusted = "/home/me/a project"
 	for cfg, want := range map[*config.Server]string{
-		disabled: `server "rude": is disabled: enabled is false`, failed: `server "rude": is failed: TOKEN is not set`,
+		disabled:  `server "rude": is disabled: enabled is false; next: mcphub enable rude`,
+		failed:    `server "rude": is failed: TOKEN is not set; next: mcphub check`,
+		untrusted: `server "rude": is untrusted: its file in /home/me/a project is not trusted, or has changed since it was; next: mcphub trust '/home/me/a project'`,
 	} {
 		s := start(t, cfg)
 		settled(t, s)
@@ -37,8 +41,8 @@ func TestUnusable(t *testing.T) {
 			}
 		}
 	}
-	if n := len(log.Events()); n != 0 {
-		t.Errorf("a disabled server was started: %d events", n)
+	if n := len(log.Events()) + len(untrustedLog.Events()); n != 0 {
+		t.Errorf("a server that may not run was started: %d events", n)
 	}
 }
 

@@ -199,5 +199,5 @@ func (c *child) reason() *Error {
 	if words := c.log.words(lastWords); words != "" {
 		how += "; it last wrote: " + words
 	}
-	return &Error{Kind: Lost, Text: how, Err: c.err}
+	return &Error{Kind: Lost, Text: how, Err: c.err, exited: true}
 }

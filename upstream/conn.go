@@ -34,9 +34,18 @@ type Call struct {
 	// LogLevel is the lowest level of log messages that a stateless server shall send for the call; "": none.
 	LogLevel string
 
+	// own is a call of the hub's own: it is nobody's use of the server, and no sign that the server is of use.
+	own bool
+
 	// Headers mirrors arguments into HTTP headers, as the tool's schema asks (MCP 2026-07-28,
 	// Streamable HTTP, Custom Headers). Other transports ignore it.
 	Headers map[string]string
+}
+
+// passive says whether the call can be ended at any time without loss: what the hub listens to and asks for its own
+// comfort keeps no connection.
+func (c *Call) passive() bool {
+	return c.own && (c.Method == wire.Listen || c.Method == wire.Ping || c.Method == wire.Discover)
 }
 
 // Sink takes what a server sends for a call: in order, one at a time, and never once the call is over.
@@ -79,10 +88,8 @@ type Conn struct {
 	questions questions
 	abandoned abandoned
 
-	mu    sync.Mutex // guards calls
-	calls map[int64]*exchange
-	quiet chan struct{} // holds a token once no call is in flight
-	pumps bool          // calls read streams of their own, so what comes beside those needs a pump
+	flights
+	pumps bool // calls read streams of their own, so what comes beside those needs a pump
 
 	done     chan struct{}
 	failOnce sync.Once
@@ -97,7 +104,7 @@ type Conn struct {
 
 func newConn(unclaimed func(*Conn, wire.Message)) *Conn {
 	c := &Conn{
-		unclaimed: unclaimed, calls: map[int64]*exchange{}, questions: questions{open: map[string]*exchange{}}, quiet: make(chan struct{}, 1),
+		unclaimed: unclaimed, flights: newFlights(), questions: questions{open: map[string]*exchange{}},
 		done: make(chan struct{}), replies: make(chan struct{}, repliesAtOnce),
 	}
 	c.ctx, c.stop = context.WithCancel(context.Background())
@@ -140,17 +147,28 @@ func (c *Conn) fail(why *Error) {
 // Close ends the connection and everything that belongs to it.
 func (c *Conn) Close() {
 	c.closing.Do(func() {
-		c.fail(&Error{Text: errClosed.Error(), Err: errClosed})
+		c.fail(closedByUs())
 		c.link.close()
 		c.stop()
 		c.tasks.end()
 	})
 }
 
-// retire closes a connection that takes no more calls once those in flight have ended, or ctx has.
+// lapse takes the connection out of use for that reason where no call is in flight, and says whether it did. A call that
+// comes later is not taken, so that it can go over another connection.
+func (c *Conn) lapse(why *Error) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.active == 0 {
+		c.fail(why)
+	}
+	return c.active == 0
+}
+
+// retire closes a connection that is to take no more calls once those in flight have ended, or ctx has.
 func (c *Conn) retire(ctx context.Context) {
 	defer c.Close()
-	for c.busy() {
+	for !c.lapse(closedByUs()) {
 		select {
 		case <-c.quiet:
 		case <-ctx.Done():
@@ -159,11 +177,7 @@ func (c *Conn) retire(ctx context.Context) {
 	}
 }
 
-func (c *Conn) busy() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.calls) > 0
-}
+func closedByUs() *Error { return &Error{Text: errClosed.Error(), Err: errClosed} }
 
 // Call sends a request and waits for its answer. The error, an *[Error], is for what kept the answer
 // away; an error that the server itself answered is in the Answer.
@@ -175,25 +189,46 @@ func (c *Conn) Call(ctx context.Context, call *Call) (Answer, error) {
 		x.timer = time.AfterFunc(x.left(), x.expire)
 		defer x.timer.Stop()
 	}
-	c.mu.Lock()
-	c.calls[x.id] = x
-	c.mu.Unlock()
+	if !c.enter(x) {
+		return Answer{}, &Error{Kind: Unavailable, Text: c.err.Text, Err: c.err.Err, NotSent: true, untaken: true}
+	}
 	m, err := c.link.roundTrip(ctx, x)
 	if err != nil {
 		c.abandoned.add(x)
 	}
-	c.leave(x)
+	c.leave(x, err == nil)
 	if err != nil {
 		return Answer{}, err
 	}
 	return Answer{Result: m.Result, Error: m.Error}, nil
 }
 
+// enter begins x. It is false, and x is not begun, where the connection is done.
+func (c *Conn) enter(x *exchange) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.Err() != nil {
+		return false
+	}
+	c.calls[x.id] = x
+	if !x.call.passive() {
+		c.active++
+	}
+	return true
+}
+
 // leave ends x: nothing is handed to its sink any more.
-func (c *Conn) leave(x *exchange) {
+func (c *Conn) leave(x *exchange, answered bool) {
+	now := time.Now()
 	c.mu.Lock()
 	delete(c.calls, x.id)
-	left := len(c.calls)
+	if !x.call.passive() {
+		c.active--
+	}
+	if !x.call.own {
+		c.last, c.served = now, c.served || answered
+	}
+	left := c.active
 	c.mu.Unlock()
 	c.questions.drop(x)
 	x.close()
@@ -283,17 +318,6 @@ func send(c *Conn, msg []byte) {
 	_ = c.link.post(ctx, msg)
 }
 
-// find looks a call up by the id that an answer carries. Some servers turn 7 into "7".
-func (c *Conn) find(rawID []byte) *exchange {
-	id, ok := wire.Int(rawID)
-	if !ok {
-		return nil
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.calls[id]
-}
-
 // owner finds the call that a message outside of its stream belongs to: by progress token, by
 // subscription, else the only call of a client in flight. With several it is nobody's: the hub never guesses.
 func (c *Conn) owner(m wire.Message) *exchange {
@@ -313,31 +337,11 @@ func (c *Conn) owner(m wire.Message) *exchange {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	only, n := clientCalls(c)
+	only, n := clientCalls(&c.flights)
 	if n != 1 || c.abandoned.byOthers(only.call.Owner) {
 		return nil
 	}
 	return only
-}
-
-// clientCalls counts the calls in flight that are some client's and returns one of them; the hub's own have
-// no sink, and a subscription is told of by its id. c.mu is held.
-func clientCalls(c *Conn) (one *exchange, n int) {
-	for _, x := range c.calls {
-		if x.call.Sink != nil && x.call.Method != wire.Listen && !x.hasAnswer() {
-			one = x
-			n++
-		}
-	}
-	return one, n
-}
-
-// Serves is how many calls of clients are in flight.
-func (c *Conn) Serves() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	_, n := clientCalls(c)
-	return n
 }
 
 // isListChange says whether a notification is about the server as a whole rather than about a call.

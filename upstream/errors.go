@@ -15,15 +15,16 @@ type Kind int
 // The kinds of trouble.
 const (
 	Unavailable Kind = iota // not connected, and connecting did not work
+	Suspended               // not connected after too many failures: nothing was tried
 	Lost                    // the connection went away after the request was sent: whether it ran is unknown
 	Timeout                 // no answer in time
 	Cancelled               // the client gave up
 	NeedsAuth               // the server wants credentials that the hub does not have
 	Refused                 // the server answered with an HTTP error
-	Busy                    // the server asked to be left alone for RetryAfter (429, 503)
+	Busy                    // the server asked to be left alone for RetryAfter (429, 503), or there is no room for its program
 	TooLarge                // the answer is over limits.maxMessageBytes
 	Garbled                 // the answer is not what the protocol says
-	Removed                 // the server is no longer configured, or is disabled
+	Removed                 // the server is no longer configured, or its configuration keeps it from running
 )
 
 // Error is a failed call or connection. Its text says what happened, without secrets.
@@ -36,6 +37,9 @@ type Error struct {
 	Challenge  string        // WWW-Authenticate of a 401 or 403
 	NotSent    bool          // the server has surely not seen the request
 	Err        error         // cause, may be nil
+
+	untaken bool // the connection was done before it took the call
+	exited  bool // the program has ended
 }
 
 func (e *Error) Error() string {

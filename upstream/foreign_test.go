@@ -156,7 +156,7 @@ func TestRing(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	r.add([]byte(strings.Repeat("é", 5000)))
-	if got := r.last(1)[0]; len(got) > ringLineKept+5 || !strings.HasSuffix(got, "é …") {
+	if got := r.Logs(1)[0]; len(got) > ringLineKept+5 || !strings.HasSuffix(got, "é …") {
 		t.Errorf("a long line is kept as %d bytes that end in %q", len(got), got[len(got)-8:])
 	}
 	if got := r.words(10); got != "ééééé …" {
@@ -165,7 +165,7 @@ func TestRing(t *testing.T) {
 	for i := range 5000 {
 		r.add(fmt.Appendf(nil, "line %d", i))
 	}
-	if lines := r.last(10_000); len(lines) != ringLines || lines[0] != "line 4600" || lines[ringLines-1] != "line 4999" {
+	if lines := r.Logs(10_000); len(lines) != ringLines || lines[0] != "line 4600" || lines[ringLines-1] != "line 4999" {
 		t.Errorf("%d lines are kept, %s to %s", len(lines), lines[0], lines[len(lines)-1])
 	}
 }

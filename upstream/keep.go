@@ -139,7 +139,7 @@ func (k *keeper) wanted(w want) {
 		return
 	}
 	k.connecting = true
-	s.setStatus(StateConnecting, "")
+	s.setStatus(Status{State: StateConnecting})
 	s.tasks.Go(func() {
 		conn, err := s.dial.shared(s.ctx, s.unclaimed)
 		select {
@@ -159,18 +159,14 @@ func (k *keeper) connected(d dialed) {
 		e := asError(d.err)
 		k.failures++
 		k.lastErr, k.retryAt = e, time.Now().Add(max(backoff(k.failures), e.RetryAfter))
-		state := StateDegraded
-		if e.Kind == NeedsAuth {
-			state = StateNeedsAuth
-		}
-		s.setStatus(state, e.Text)
+		s.setStatus(unconnected(e))
 		s.settle()
 	} else {
 		k.failures, k.retryAt = 0, time.Time{}
 		k.since = time.Now()
 		k.gone = d.conn.Done()
 		s.conn.Store(d.conn)
-		s.setStatus(StateReady, "")
+		s.setStatus(Status{State: StateReady})
 		s.tasks.Go(func() { s.wish.restore(d.conn) })
 		k.stale, k.pause = true, nil
 		k.list()
@@ -181,12 +177,26 @@ func (k *keeper) connected(d dialed) {
 	k.waiting = nil
 }
 
+// unconnected is the status of a server that could not be connected to.
+func unconnected(e *Error) Status {
+	st := Status{State: StateDegraded, Reason: e.Text}
+	switch {
+	case e.Kind == NeedsAuth:
+		st.State = StateNeedsAuth
+	case e.exited:
+		st.Fix = fixExited
+	}
+	return st
+}
+
 func (k *keeper) disconnected() {
 	s := k.s
-	conn := s.conn.Swap(nil)
+	conn := s.conn.Load()
+	s.forget(conn)
+	s.conn.Store(nil)
 	k.gone = nil
 	s.tasks.Go(func() { conn.retire(s.ctx) })
-	s.setStatus(StateIdle, s.dial.named(conn.Err()).Text+"; the next call reconnects")
+	s.setStatus(Status{State: StateIdle, Reason: s.dial.named(conn.Err()).Text + "; the next call reconnects"})
 	if k.drops++; time.Since(k.since) > longLived {
 		k.drops = 1
 	}
@@ -244,13 +254,13 @@ func (k *keeper) listed(got offered) {
 			s.refreshAt.Store(time.Now().Add(age).UnixNano())
 		}
 		if current {
-			s.setStatus(StateReady, "")
+			s.setStatus(Status{State: StateReady})
 		}
 		s.opt.changed(s)
 	case current:
 		k.unlisted++
 		k.stale, k.pause = true, time.After(backoff(k.unlisted))
-		s.setStatus(StateDegraded, "connected, but its tools cannot be listed: "+s.dial.named(got.err).Text)
+		s.setStatus(Status{State: StateDegraded, Reason: "connected, but its tools cannot be listed: " + s.dial.named(got.err).Text})
 	}
 	s.settle()
 	k.list()

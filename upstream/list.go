@@ -115,7 +115,7 @@ func readOffer(ctx context.Context, r *reader) (*Offer, error) {
 // list reads all pages of one list.
 func (r *reader) list(ctx context.Context, method, member string) (items [][]byte, err error) {
 	seen := map[string]bool{}
-	call := &Call{Method: method, Params: []byte(`{}`), Timeout: r.timeout, Capabilities: capabilities}
+	call := &Call{Method: method, Params: []byte(`{}`), Timeout: r.timeout, Capabilities: capabilities, own: true}
 	for len(seen) < maxPages && r.left > 0 {
 		answer, err := r.conn.Call(ctx, call)
 		if err != nil {

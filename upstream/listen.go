@@ -81,7 +81,7 @@ func (w *Wishes) startListening(conn *Conn, filter []byte) *listening {
 	})
 	w.s.tasks.Go(func() {
 		defer close(l.ended)
-		l.answer, _ = conn.Call(ctx, &Call{Method: wire.Listen, Params: filter, Sink: sink})
+		l.answer, _ = conn.Call(ctx, &Call{Method: wire.Listen, Params: filter, Sink: sink, own: true})
 	})
 	return l
 }

@@ -104,7 +104,7 @@ type reply struct {
 func ask(ctx context.Context, conn *Conn, method string, params []byte) <-chan reply {
 	replies := make(chan reply, 1)
 	started := conn.tasks.Go(func() {
-		answer, err := conn.Call(ctx, &Call{Method: method, Params: params, Capabilities: capabilities})
+		answer, err := conn.Call(ctx, &Call{Method: method, Params: params, Capabilities: capabilities, own: true})
 		replies <- reply{answer, err}
 	})
 	if !started {
@@ -144,7 +144,7 @@ func lists(versions []byte, version string) bool {
 // openSession does the initialize handshake with the hub's own parameters.
 func openSession(ctx context.Context, conn *Conn) error {
 	conn.setVersion("")
-	answer, err := conn.Call(ctx, &Call{Method: wire.Initialize, Params: initializeParams})
+	answer, err := conn.Call(ctx, &Call{Method: wire.Initialize, Params: initializeParams, own: true})
 	return begin(ctx, conn, reply{answer, err})
 }
 

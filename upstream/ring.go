@@ -12,9 +12,11 @@ import (
 type ring struct {
 	redact *strings.Replacer // nil: there are no secrets
 
-	mu    sync.Mutex // guards lines and size
+	mu    sync.Mutex // guards the rest
 	lines []string
 	size  int
+	total uint64        // lines that there ever were
+	more  chan struct{} // closed with the next line; nil where nobody waits for it
 }
 
 const (
@@ -35,6 +37,11 @@ func (r *ring) add(line []byte) {
 	defer r.mu.Unlock()
 	r.lines = append(r.lines, text)
 	r.size += len(text)
+	r.total++
+	if r.more != nil {
+		close(r.more)
+		r.more = nil
+	}
 	for len(r.lines) > ringLines || r.size > ringBytes {
 		r.size -= len(r.lines[0])
 		r.lines = r.lines[1:]
@@ -69,9 +76,24 @@ func (r *ring) words(max int) string {
 	return strings.Join(kept, " | ")
 }
 
-// last returns up to n of the newest lines, oldest first.
-func (r *ring) last(n int) []string {
+// Logs returns up to n of the last lines that the server printed outside the protocol, oldest first.
+func (r *ring) Logs(n int) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return append([]string(nil), r.lines[max(0, len(r.lines)-n):]...)
+}
+
+// LogsAfter returns the lines that came behind the first seq ones, as far as they are kept, the seq to go on from, and
+// what is closed once there are more. A seq that there cannot have been yet, of another run of the hub, is taken for 0.
+func (r *ring) LogsAfter(seq uint64) (lines []string, next uint64, more <-chan struct{}) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if seq > r.total {
+		seq = 0
+	}
+	if r.more == nil {
+		r.more = make(chan struct{})
+	}
+	kept := uint64(len(r.lines))
+	return append([]string(nil), r.lines[kept-min(kept, r.total-seq):]...), r.total, r.more
 }

@@ -34,36 +34,15 @@ type Options struct {
 
 func (o *Options) maxMessage() int { return cmp.Or(o.MaxMessage, 64<<20) }
 
-// State is where a server stands, as status shows it.
-type State string
-
-// The states (SPEC names; those of later lifecycle stages come with them).
-const (
-	StateIdle       State = "idle"
-	StateConnecting State = "connecting"
-	StateReady      State = "ready"
-	StateDegraded   State = "degraded"
-	StateNeedsAuth  State = "needs_auth"
-	StateDisabled   State = "disabled"
-	StateFailed     State = "failed"
-)
-
-// Status is a server's state, why, and since when. It is never changed once published.
-type Status struct {
-	State  State
-	Reason string
-	Since  time.Time
-}
-
 // Server is one configured server. Its goroutine owns the shared connection; everything that others
 // read is published by atomic pointer.
 type Server struct {
-	cfg  *config.Server
-	opt  *Options
-	log  *ring
-	dial *dialer
+	*ring // what it printed outside the protocol
+	connections
 
-	conn   atomic.Pointer[Conn]
+	cfg    *config.Server
+	opt    *Options
+	dial   *dialer
 	status atomic.Pointer[Status]
 	offer  atomic.Pointer[Offer]
 
@@ -85,36 +64,28 @@ type Server struct {
 	stop  context.CancelFunc
 	tasks tasks
 	wish  *Wishes
-
-	mu    sync.Mutex // guards extra
-	extra map[*Conn]struct{}
 }
 
 // NewServer prepares a server; Start starts its goroutine.
 func NewServer(cfg *config.Server, opt *Options) *Server {
 	redact := newRedactor(cfg.Secrets)
 	s := &Server{
-		cfg: cfg, opt: opt, log: &ring{redact: redact}, first: make(chan struct{}), extra: map[*Conn]struct{}{},
+		cfg: cfg, opt: opt, ring: &ring{redact: redact}, first: make(chan struct{}), connections: connections{extra: map[*Conn]struct{}{}},
 		wants: make(chan want), stale: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
 	s.wish = newWishes(s)
 	s.settle = sync.OnceFunc(func() { close(s.first) })
 	s.ctx, s.stop = context.WithCancel(context.Background())
-	s.dial = &dialer{cfg: cfg, opt: opt, log: s.log, redact: redact, tasks: &s.tasks}
+	s.dial = &dialer{cfg: cfg, opt: opt, log: s.ring, redact: redact, tasks: &s.tasks}
 	if cfg.Type != config.TypeStdio {
-		s.dial.endpoint = newEndpoint(cfg, opt, s.log)
+		s.dial.endpoint = newEndpoint(cfg, opt, s.ring)
 	}
-	state, reason := StateIdle, ""
-	switch {
-	case len(cfg.Failed) > 0:
-		state, reason = StateFailed, cfg.Failed[0].Message
-	case !cfg.Enabled:
-		state, reason = StateDisabled, "enabled is false"
-	}
-	s.setStatus(state, reason)
-	if state != StateIdle {
+	if state, reason := standstill(cfg); state != "" {
+		s.setStatus(Status{State: state, Reason: reason})
 		s.settle()
+		return s
 	}
+	s.setStatus(Status{State: StateIdle})
 	return s
 }
 
@@ -135,29 +106,6 @@ func (s *Server) Offer() *Offer { return s.offer.Load() }
 
 // Settled is closed once the server's first offer is known, or getting it has failed once.
 func (s *Server) Settled() <-chan struct{} { return s.first }
-
-// Logs returns up to n of the last lines that the server printed outside the protocol.
-func (s *Server) Logs(n int) []string { return s.log.last(n) }
-
-func (s *Server) setStatus(state State, reason string) {
-	old := s.status.Load()
-	if old != nil && old.State == state && old.Reason == reason {
-		return
-	}
-	s.status.Store(&Status{State: state, Reason: reason, Since: time.Now()})
-	if old == nil {
-		return
-	}
-	event := s.opt.Log.Info()
-	if state == StateDegraded || state == StateNeedsAuth {
-		event = s.opt.Log.Warn()
-	}
-	if reason != "" {
-		event.Str("reason", reason)
-	}
-	event.Str("server", s.cfg.Name).Str("state", string(state)).Msg("server")
-	s.opt.changed(s)
-}
 
 func (o *Options) changed(s *Server) {
 	if o.OnChange != nil {
@@ -213,12 +161,13 @@ func (s *Server) acquire(ctx context.Context) (*Conn, error) {
 	}
 }
 
-// unusable says why the configuration keeps the server from running, nil where it may run.
+// unusable says why the configuration keeps the server from running, and what mends that; nil where it may run.
 func (s *Server) unusable() *Error {
-	if s.cfg.Enabled && len(s.cfg.Failed) == 0 {
+	if state, _ := standstill(s.cfg); state == "" {
 		return nil
 	}
-	return &Error{Kind: Removed, Text: fmt.Sprintf("is %s: %s", s.Status().State, s.Status().Reason), NotSent: true}
+	st := s.Status()
+	return &Error{Kind: Removed, Text: fmt.Sprintf("is %s: %s; next: %s", st.State, st.Reason, st.Fix), NotSent: true}
 }
 
 // unclaimed takes the messages of a shared connection that belong to no call.
@@ -260,14 +209,9 @@ func (s *Server) Close() {
 	s.begin.Do(func() { close(s.ended) })
 	<-s.ended
 	var closing sync.WaitGroup
-	if c := s.conn.Load(); c != nil {
+	for _, c := range s.all() {
 		closing.Go(c.Close)
 	}
-	s.mu.Lock()
-	for c := range s.extra {
-		closing.Go(c.Close)
-	}
-	s.mu.Unlock()
 	closing.Wait()
 	s.tasks.end()
 	if ep := s.dial.endpoint; ep != nil {

@@ -142,8 +142,14 @@ func (w *Wishes) now() (uris []string, level string, news <-chan struct{}) {
 
 // any says whether somebody is subscribed to anything.
 func (w *Wishes) any() bool {
-	uris, _, _ := w.now()
-	return len(uris) > 0
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, it := range w.uris {
+		if it.subscribers > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // Level is the level that was last asked for, "" before.
@@ -168,7 +174,7 @@ func (w *Wishes) tellLevel(ctx context.Context, conn *Conn, level string) {
 	if level == "" || conn.Modern() || wire.IsNull(wire.Path(conn.Greeting, "capabilities", "logging")) {
 		return
 	}
-	_, _ = conn.Call(ctx, &Call{Method: wire.SetLevel, Timeout: w.s.cfg.RequestTimeout,
+	_, _ = conn.Call(ctx, &Call{Method: wire.SetLevel, own: true, Timeout: w.s.cfg.RequestTimeout,
 		Params: wire.Splice(nil, wire.Edit{Key: "level", Value: wire.Quote(level)})})
 }
 
@@ -181,7 +187,7 @@ func (w *Wishes) restore(conn *Conn) {
 	uris, level, _ := w.now()
 	w.tellLevel(w.s.ctx, conn, level)
 	for _, uri := range uris {
-		_, _ = conn.Call(w.s.ctx, &Call{Method: wire.ResourcesSubscribe, Timeout: w.s.cfg.RequestTimeout,
+		_, _ = conn.Call(w.s.ctx, &Call{Method: wire.ResourcesSubscribe, own: true, Timeout: w.s.cfg.RequestTimeout,
 			Params: wire.Splice(nil, wire.Edit{Key: "uri", Value: wire.Quote(uri)})})
 	}
 }
