@@ -49,13 +49,13 @@ type Settings struct {
 	// Hosts that HTTP servers and OAuth endpoints may have.
 	Network Network `json:"network" pending:"*"`
 	// Servers that clients may hand over at run time: none, HTTP servers, or any.
-	SessionServers string `json:"sessionServers" default:"off" enum:"off,http,any" pending:"*"`
+	SessionServers string `json:"sessionServers" default:"off" enum:"off,http,any"`
 	// Programs alive at a time; above it, the least recently used idle one is shut down first. 0: no limit.
 	MaxProcesses int `json:"maxProcesses" default:"0" min:"0" max:"1000000" pending:"*"`
 	// Memory of all programs together in MiB; above it, the least recently used idle one is shut down first. 0: no limit.
 	MaxProcessMemoryMB int `json:"maxProcessMemoryMB" default:"0" min:"0" max:"1000000000" pending:"*"`
 	// What a changed description or schema of an approved tool leads to.
-	PinTools string `json:"pinTools" default:"off" enum:"off,warn,block" pending:"*"`
+	PinTools string `json:"pinTools" default:"warn" enum:"off,warn,block"`
 	// Where tokens, scopes, promotions and artifacts live: `file` is the data directory; a `redis://` URL is shared by hubs.
 	Store string `json:"store" default:"file" pending:"*"`
 }

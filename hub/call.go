@@ -101,6 +101,9 @@ func (v *view) couldBe(s *upstream.Server, name string) bool {
 // unknownTool says why a name cannot be called, where the hub knows.
 func (h merged) unknownTool(name string) Answer {
 	text := "unknown tool " + name
+	if t := h.catalog.Load().blocked[name]; t != nil {
+		return invalid("tool " + name + " is not what was approved earlier and hidden until somebody has looked at it: mcphub approve " + t.server.Name())
+	}
 	for _, s := range h.servers() {
 		if s.Offer() == nil && !s.Config().BareNames && h.couldBe(s, name) {
 			st := s.Status()

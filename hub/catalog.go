@@ -29,6 +29,7 @@ type catalog struct {
 	servers   map[string]*upstream.Server // the form of a URI is a server's before that has said anything
 	tools     []*tool
 	byName    map[string]*tool
+	blocked   map[string]*tool    // by the name that they would have
 	prompts   map[string]route    // by published name
 	resources map[string]route    // by published URI
 	templates []template          // the most specific first
@@ -49,7 +50,7 @@ var listed = []struct{ method, capability, changed string }{
 // build merges the servers' offers. Order follows the configuration, then each server's own list.
 func build(r *roster, serverInfo []byte) *catalog {
 	c := &catalog{
-		byName: map[string]*tool{}, prompts: map[string]route{}, resources: map[string]route{},
+		byName: map[string]*tool{}, blocked: map[string]*tool{}, prompts: map[string]route{}, resources: map[string]route{},
 		servers: r.byName, moved: map[route]string{}, lists: map[string]*listing{}, notes: map[string][]string{},
 	}
 	var resources, templates []item
@@ -64,7 +65,7 @@ func build(r *roster, serverInfo []byte) *catalog {
 		if offer.Has("resources") {
 			c.readable = append(c.readable, s)
 		}
-		c.addTools(s, offer)
+		c.addTools(r, s, offer)
 		prompts = append(prompts, c.readPrompts(s, offer)...)
 		resources = append(resources, c.readResources(s, offer)...)
 		templates = append(templates, c.readTemplates(s, offer)...)
@@ -82,6 +83,10 @@ func build(r *roster, serverInfo []byte) *catalog {
 	// From here on it is known what every resource is published as.
 	for _, t := range c.tools {
 		t.raw = publisher{c, t.server}.meta(t.raw)
+		if t.blocked {
+			c.blocked[t.name] = t
+			continue
+		}
 		c.byName[t.name] = t
 		tools = append(tools, item{t.name, t.raw, t.server})
 	}
@@ -109,9 +114,10 @@ func (c *catalog) note(server, format string, args ...any) {
 }
 
 // addTools takes the tools of one server that its entry lets through.
-func (c *catalog) addTools(s *upstream.Server, offer *upstream.Offer) {
+func (c *catalog) addTools(r *roster, s *upstream.Server, offer *upstream.Offer) {
 	cfg := s.Config()
 	seen := map[string]bool{}
+	changed := r.changed(s, offer)
 	for _, raw := range offer.Tools {
 		t, note, err := newTool(raw, s)
 		switch {
@@ -130,6 +136,10 @@ func (c *catalog) addTools(s *upstream.Server, offer *upstream.Offer) {
 		}
 		if note != "" {
 			c.note(s.Name(), "%s", note)
+		}
+		if changed[t.own] {
+			t.blocked = r.set.PinTools == "block"
+			c.note(s.Name(), "tool %q is not what was approved%s; look at it, then: mcphub approve %s", t.own, map[bool]string{true: " and hidden"}[t.blocked], s.Name())
 		}
 		c.tools = append(c.tools, t)
 	}

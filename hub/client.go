@@ -101,14 +101,19 @@ func (h *Hub) Join(c *Client) {
 	h.mu.Lock()
 	h.clients[c] = struct{}{}
 	h.mu.Unlock()
+	h.scopes.enter(c.Scope, 1, h.opt.ScopeGrace)
 	subscriptions{h}.restore(c)
 }
 
 // Leave forgets a session, ends its subscriptions and closes the connections that were its own.
 func (h *Hub) Leave(c *Client) {
 	h.mu.Lock()
+	_, joined := h.clients[c]
 	delete(h.clients, c)
 	h.mu.Unlock()
+	if joined {
+		h.scopes.enter(c.Scope, -1, h.opt.ScopeGrace)
+	}
 	c.mu.Lock()
 	conns := c.conns
 	c.conns, c.left = nil, true

@@ -2,7 +2,9 @@ package hub
 
 import (
 	"context"
+	"errors"
 	"strings"
+	"time"
 
 	"mcphub/upstream"
 	"mcphub/wire"
@@ -22,14 +24,47 @@ func (h merged) initialize(ctx context.Context, r *Request) Answer {
 	if asked == "" {
 		return failed(&wire.Error{Code: wire.CodeInvalidParams, Message: "initialize needs params.protocolVersion"})
 	}
+	if given := wire.Path(r.Msg.Params, "_meta", metaServers); given != nil {
+		sc, err := h.takeServers(r.Client, given)
+		if err != nil {
+			return invalid("initialize: _meta " + metaServers + ": " + err.Error())
+		}
+		h.view = sc.view
+	}
 	version := sessionVersion(asked)
 	h.settle(ctx) // what the servers can do is said once
-	r.Client.Params = r.Msg.Params
+	r.Client.Params = withoutServers(r.Msg.Params)
 	out := append([]byte(`{"protocolVersion":"`+version+`","capabilities":`), capabilities(h.servers())...)
 	out = append(out, `,"serverInfo":`...)
 	out = append(out, h.face.info()...)
 	out = appendInstructions(out, h.servers())
 	return Answer{Result: append(out, '}')}
+}
+
+// metaServers is the member of initialize's _meta by which a client hands over servers for its session alone, as
+// mcpServers of a file.
+const metaServers = "mcphub/servers"
+
+// takeServers opens a scope for one session.
+func (h merged) takeServers(c *Client, given []byte) (*scope, error) {
+	if c.Scope != "" {
+		return nil, errors.New("this address has a scope already; hand its servers over when that is made, or connect to /mcp")
+	}
+	sc, err := h.Scopes().open(randomKey(), scopeRecord{Given: wire.Splice(nil, wire.Edit{Key: "mcpServers", Value: given}), Created: time.Now().UTC()})
+	if err != nil {
+		return nil, err
+	}
+	c.Scope = sc.id
+	return sc, nil
+}
+
+// withoutServers is initialize's params as they are kept: what was handed over may hold secrets.
+func withoutServers(params []byte) []byte {
+	meta := wire.Get(params, "_meta")
+	if wire.Get(meta, metaServers) == nil {
+		return params
+	}
+	return wire.Splice(params, wire.Edit{Key: "_meta", Value: wire.Splice(meta, wire.Edit{Key: metaServers})})
 }
 
 // sessionVersion is the version that a session is held in: the client's where the hub knows it, else

@@ -1,9 +1,11 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -20,6 +22,12 @@ type Options struct {
 	// StateKey, 32 bytes, seals what stateless clients carry for the hub; hubs that share it understand
 	// each other's. nil: a key of this process alone.
 	StateKey []byte
+	// ScopeDir is where scopes outlast the process; "": they do not.
+	ScopeDir string
+	// Pins are the tools that were approved; nil: those of this process.
+	Pins *Pins
+	// ScopeGrace is how long a scope outlasts its last session, which may come back; 0 means 30 s.
+	ScopeGrace time.Duration
 }
 
 // startsAtOnce bounds how many servers are connected in the background at once, so that a hub with
@@ -32,6 +40,9 @@ type Hub struct {
 	face face
 	base *view // of all configured servers
 
+	scopes  scopeTable
+	nowhere *view // what a scope shows that has ended
+
 	dirty    chan struct{}   // an offer has changed; holds one token
 	ctx      context.Context // ends with the hub
 	stop     context.CancelFunc
@@ -43,6 +54,7 @@ type Hub struct {
 	sealer *sealer
 	level  atomic.Pointer[string] // of log messages that some session wants
 	claims claims                 // whose a task or an elicitation is
+	pins   *Pins
 
 	reloading sync.Mutex        // held while servers are started and retired
 	upstreams *upstream.Options // of the servers made now
@@ -55,16 +67,22 @@ type Hub struct {
 
 // New makes a hub for a checked configuration. Nothing runs before Start.
 func New(cfg *config.Config, opt Options) *Hub {
+	opt.ScopeGrace = cmp.Or(opt.ScopeGrace, 30*time.Second)
 	h := &Hub{
 		opt: opt, face: face(opt.Version),
 		dirty: make(chan struct{}, 1), quiet: make(chan struct{}), done: make(chan struct{}),
 		clients: map[*Client]struct{}{}, watchers: map[*watcher]struct{}{}, parked: map[string]*parked{},
 		sealer: newSealer(opt.StateKey), claims: newClaims(),
 	}
+	if h.pins = opt.Pins; h.pins == nil {
+		h.pins, _ = ReadPins("") // reads nothing
+	}
 	h.ctx, h.stop = context.WithCancel(context.Background())
-	h.base = newView(h, newRoster(&cfg.Settings, nil))
+	h.base = newView(h, newRoster(&cfg.Settings, h.pins, nil))
 	first, _ := fleet{h}.renew(cfg)
 	h.base = newView(h, first)
+	h.nowhere = newView(h, newRoster(&cfg.Settings, h.pins, nil))
+	h.scopes.byID = map[string]*scope{}
 	return h
 }
 
@@ -74,17 +92,19 @@ func (h *Hub) Start() {
 	for _, s := range h.Servers() {
 		s.Start()
 	}
+	h.Scopes().restore()
 }
 
 // Close ends all servers, side by side, and returns when nothing of them is left.
 func (h *Hub) Close() {
 	h.Quiet()
+	h.scopes.close()
 	h.stop()
 	<-h.done
 	h.reloading.Lock()
 	defer h.reloading.Unlock()
 	var closing sync.WaitGroup
-	for _, s := range h.Servers() {
+	for _, s := range (fleet{h}).everyone() {
 		closing.Go(s.Close)
 	}
 	closing.Wait()
@@ -102,14 +122,17 @@ func (h *Hub) Server(name string) *upstream.Server { return h.base.server(name) 
 
 // Has says whether there is such a door.
 func (h *Hub) Has(d Door) bool {
-	return d.Scope == "" && (d.Server == "" || h.base.server(d.Server) != nil)
+	if d.Scope != "" {
+		return h.scopes.get(d.Scope) != nil
+	}
+	return d.Server == "" || h.base.server(d.Server) != nil
 }
 
 // Published says how many tools of a server are published, and what was dropped, repaired or renamed of its list.
 func (h *Hub) Published(server string) (tools int, notes []string) {
 	c := h.base.catalog.Load()
 	for _, t := range c.tools {
-		if t.server.Name() == server {
+		if t.server.Name() == server && !t.blocked {
 			tools++
 		}
 	}
@@ -117,7 +140,15 @@ func (h *Hub) Published(server string) (tools int, notes []string) {
 }
 
 // viewOf is what a client sees.
-func (h *Hub) viewOf(c *Client) *view { return h.base }
+func (h *Hub) viewOf(c *Client) *view {
+	if c.Scope == "" {
+		return h.base
+	}
+	if sc := h.scopes.get(c.Scope); sc != nil {
+		return sc.view
+	}
+	return h.nowhere
+}
 
 // sees says whether a server is among those that a client sees as one.
 func (h *Hub) sees(c *Client, s *upstream.Server) bool {
@@ -125,7 +156,13 @@ func (h *Hub) sees(c *Client, s *upstream.Server) bool {
 }
 
 // views are all views there are.
-func (h *Hub) views() []*view { return []*view{h.base} }
+func (h *Hub) views() []*view {
+	views := []*view{h.base}
+	for _, sc := range h.scopes.all() {
+		views = append(views, sc.view)
+	}
+	return views
+}
 
 // changed notes that a server's offer or state is another.
 func (h *Hub) changed(*upstream.Server) {

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"context"
 	"slices"
 
 	"mcphub/config"
@@ -29,6 +30,9 @@ func (h *Hub) Reload(cfg *config.Config) Report {
 		}
 	}
 	h.base.show(now)
+	for _, sc := range h.scopes.all() {
+		sc.view.show(now.with(sc.own))
+	}
 	for _, name := range report.Changed {
 		for _, l := range listed {
 			herald{h}.announceFor(name, l.changed)
@@ -73,7 +77,7 @@ func (h fleet) renew(cfg *config.Config) (*roster, Report) {
 		}
 		servers = append(servers, upstream.NewServer(entry, h.upstreams))
 	}
-	now := newRoster(&cfg.Settings, servers)
+	now := newRoster(&cfg.Settings, h.pins, servers)
 	for _, s := range old.servers {
 		if now.byName[s.Name()] == nil {
 			rep.Removed = append(rep.Removed, s.Name())
@@ -92,7 +96,9 @@ func (h fleet) upstreamOptions(set *config.Settings) *upstream.Options {
 
 // retire ends a server that nobody can call any more, once the calls in flight on it have ended.
 func (h fleet) retire(s *upstream.Server) {
-	s.Drain(h.ctx)
+	ctx, cancel := context.WithTimeout(h.ctx, s.Config().MaxRequestTimeout)
+	defer cancel()
+	s.Drain(ctx)
 	s.Close()
 	h.mu.Lock()
 	clients := make([]*Client, 0, len(h.clients))

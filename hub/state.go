@@ -13,6 +13,7 @@ type State struct {
 	Level  string          `json:"level,omitempty"`
 	Subs   []string        `json:"subs,omitempty"` // subscribed resources
 	Own    bool            `json:"own,omitempty"`  // it has a connection of its own
+	Scope  string          `json:"scope,omitempty"`
 
 	Lasting map[string]lasting `json:"lasting,omitempty"` // what it has asked for there
 }
@@ -24,7 +25,7 @@ func (c *Client) State() State {
 	defer c.mu.Unlock()
 	subs = append(subs, c.pending...)
 	slices.Sort(subs)
-	st := State{Params: c.Params, Level: c.level, Subs: slices.Compact(subs), Own: c.own != nil}
+	st := State{Params: c.Params, Level: c.level, Subs: slices.Compact(subs), Own: c.own != nil, Scope: c.Scope}
 	if c.own != nil {
 		st.Lasting = c.own.kept()
 	}
@@ -34,6 +35,7 @@ func (c *Client) State() State {
 // Resume gives a session its state back, before Join. Connections are opened when they are needed.
 func (h *Hub) Resume(c *Client, st State) {
 	c.Params, c.level, c.pending = st.Params, st.Level, st.Subs
+	c.Scope = st.Scope
 	if s := h.Server(c.Server); s != nil && st.Own {
 		c.own = relayed{h}.newOwn(c, s)
 		c.own.ready, c.own.lasting = true, st.Lasting

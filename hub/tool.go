@@ -24,6 +24,7 @@ type tool struct {
 	fixed   []wire.Edit   // arguments that every call carries
 	timeout time.Duration // 0: the server's
 	headers []binding
+	blocked bool // it has changed since it was approved
 
 	builtin func(h merged, ctx context.Context, r *Request, args []byte) Answer // the hub's own tools only
 }

@@ -2,6 +2,7 @@ package hub
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,14 +22,35 @@ type roster struct {
 	set     *config.Settings
 	servers []*upstream.Server
 	byName  map[string]*upstream.Server
+	pins    *Pins
 }
 
-func newRoster(set *config.Settings, servers []*upstream.Server) *roster {
-	r := &roster{set: set, servers: servers, byName: map[string]*upstream.Server{}}
+func newRoster(set *config.Settings, pins *Pins, servers []*upstream.Server) *roster {
+	r := &roster{set: set, pins: pins, servers: servers, byName: map[string]*upstream.Server{}}
 	for _, s := range servers {
 		r.byName[s.Name()] = s
 	}
 	return r
+}
+
+// with is the roster with more servers, without those whose names are taken.
+func (r *roster) with(more []*upstream.Server) *roster {
+	servers := slices.Clone(r.servers)
+	for _, s := range more {
+		if r.byName[s.Name()] == nil {
+			servers = append(servers, s)
+		}
+	}
+	return newRoster(r.set, r.pins, servers)
+}
+
+// changed are the tools of a server that are not what was approved, where that matters. Who has handed a server over has
+// approved it.
+func (r *roster) changed(s *upstream.Server, offer *upstream.Offer) map[string]bool {
+	if r.set.PinTools == "off" || s.Config().HandedOver {
+		return nil
+	}
+	return r.pins.changed(s.Name(), offer)
 }
 
 // view is some servers as one: all that are configured, or those and a scope's.
@@ -84,6 +106,9 @@ func (v *view) rebuild() *catalog {
 	now := build(v.roster.Load(), v.hub.face.info())
 	now.change = change
 	v.catalog.Store(now)
+	if err := v.hub.pins.save(); err != nil {
+		v.hub.opt.Log.Warn().Err(err).Msg("tools")
+	}
 	told := map[string]bool{}
 	for _, l := range listed {
 		if !told[l.changed] && !old.lists[l.method].same(now.lists[l.method]) {

@@ -13,16 +13,13 @@ const (
 	drainPause = 20 * time.Millisecond
 )
 
-// Drain returns when the server's calls have ended, those on clients' own connections among them; after the longest that
-// one may take; or when ctx ends.
-func (s *Server) Drain(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, max(s.cfg.MaxRequestTimeout, drainLinger))
-	defer cancel()
+// Drain returns when the calls of clients have ended, or ctx does.
+func (c *connections) Drain(ctx context.Context) {
 	for quiet := time.Now(); time.Since(quiet) < drainLinger; {
 		if !sleep(ctx, drainPause) {
 			return
 		}
-		if s.InFlight() > 0 {
+		if c.InFlight() > 0 {
 			quiet = time.Now()
 		}
 	}
