@@ -24,16 +24,17 @@ var routes = []struct {
 	method, path string
 	handle       func(*api, http.ResponseWriter, *http.Request) error
 }{
-	{http.MethodGet, "/openapi.json", (*api).openAPI},
-	{http.MethodGet, "/status", (*api).status},
-	{http.MethodPost, "/reload", (*api).reload},
-	{http.MethodGet, "/servers", (*api).servers},
-	{http.MethodGet, "/servers/{server}", (*api).server},
-	{http.MethodGet, "/servers/{server}/logs", (*api).logs},
-	{http.MethodPost, "/servers/{server}/check", (*api).check},
-	{http.MethodGet, "/tools", (*api).tools},
-	{http.MethodGet, "/tools/{tool}/why", (*api).why},
-	{http.MethodPost, "/tools/{tool}", (*api).call},
+	{http.MethodGet, "/openapi.json", getOpenAPI},
+	{http.MethodGet, "/status", getStatus},
+	{http.MethodPost, "/reload", postReload},
+	{http.MethodGet, "/servers", getServers},
+	{http.MethodGet, "/servers/{server}", getServer},
+	{http.MethodGet, "/servers/{server}/logs", getLogs},
+	{http.MethodPost, "/servers/{server}/check", postCheck},
+	{http.MethodPost, "/servers/{server}/reconnect", postReconnect},
+	{http.MethodGet, "/tools", getTools},
+	{http.MethodGet, "/tools/{tool}/why", getWhy},
+	{http.MethodPost, "/tools/{tool}", postCall},
 }
 
 func (a *api) mount(r chi.Router) {
@@ -48,14 +49,15 @@ func (a *api) mount(r chi.Router) {
 	r.NotFound(func(w http.ResponseWriter, r *http.Request) {
 		a.fail(w, r, problem("not_found", "the API has no %s; GET /api/openapi.json lists what it has", r.URL.Path))
 	})
-	r.MethodNotAllowed(a.wrongMethod)
+	r.MethodNotAllowed(func(w http.ResponseWriter, req *http.Request) { a.wrongMethod(w, req, r) })
 }
 
-func (a *api) wrongMethod(w http.ResponseWriter, r *http.Request) {
-	ctx := chi.RouteContext(r.Context())
+// wrongMethod says which methods a path of the router has.
+func (a *api) wrongMethod(w http.ResponseWriter, r *http.Request, router chi.Routes) {
+	path := chi.RouteContext(r.Context()).RoutePath
 	var allowed []string
 	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
-		if ctx.Routes.Match(chi.NewRouteContext(), method, ctx.RoutePath) {
+		if router.Match(chi.NewRouteContext(), method, path) {
 			allowed = append(allowed, method)
 		}
 	}

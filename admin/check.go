@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"mcphub/upstream"
-	"mcphub/wire"
 )
 
 // Finding is what trying a server has shown.
@@ -23,7 +22,7 @@ type Finding struct {
 	Ms      int64         `json:"ms"`               // it took
 }
 
-func (a *api) check(w http.ResponseWriter, r *http.Request) error {
+func postCheck(a *api, w http.ResponseWriter, r *http.Request) error {
 	s, err := a.named(r)
 	if err != nil {
 		return err
@@ -31,11 +30,26 @@ func (a *api) check(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, Examine(r.Context(), s))
 }
 
-// Examine tries a started server: it is connected to where it is not, asked something, and its list awaited.
+func postReconnect(a *api, w http.ResponseWriter, r *http.Request) error {
+	s, err := a.named(r)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, examine(r.Context(), s, true))
+}
+
+// Examine tries a started server: it is connected to where it is not, asked something, and its list awaited. One that
+// works is left as it is.
 func Examine(ctx context.Context, s *upstream.Server) Finding {
+	st := s.Status().State
+	return examine(ctx, s, st == upstream.StateDegraded || st == upstream.StateSuspended || st == upstream.StateNeedsAuth)
+}
+
+// examine is Examine; anew connects to the server in any case.
+func examine(ctx context.Context, s *upstream.Server, anew bool) Finding {
 	start := time.Now()
 	f := Finding{Server: s.Name()}
-	f.Step, f.Reason = attempt(ctx, s)
+	f.Step, f.Reason = attempt(ctx, s, anew)
 	st := s.Status()
 	f.Skipped = st.State == upstream.StateDisabled
 	f.OK = f.Step == "" || f.Skipped
@@ -50,7 +64,7 @@ func Examine(ctx context.Context, s *upstream.Server) Finding {
 }
 
 // attempt is the step at which a server fails, and why.
-func attempt(ctx context.Context, s *upstream.Server) (upstream.Step, string) {
+func attempt(ctx context.Context, s *upstream.Server, anew bool) (upstream.Step, string) {
 	st := s.Status()
 	switch st.State {
 	case upstream.StateDisabled:
@@ -60,12 +74,12 @@ func attempt(ctx context.Context, s *upstream.Server) (upstream.Step, string) {
 	case upstream.StateUntrusted:
 		return upstream.StepTrust, st.Reason
 	}
-	ask := &upstream.Call{Method: wire.Ping}
-	if offer := s.Offer(); offer != nil && wire.Modern(offer.Version) {
-		ask.Method = wire.Discover // that era has no ping
+	if anew {
+		if err := s.Reconnect(ctx); err != nil {
+			return stepOf(err), reasonOf(err)
+		}
 	}
-	// An error that the server itself answers with is an answer.
-	if _, err := s.Call(ctx, ask); err != nil {
+	if err := upstream.Probe(ctx, s); err != nil {
 		return stepOf(err), reasonOf(err)
 	}
 	select {

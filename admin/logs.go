@@ -28,9 +28,9 @@ const (
 	logLinesMax = 10_000
 )
 
-// logs answers with the last lines of what a server printed outside the protocol; with follow=true it goes on until the
+// getLogs answers with the last lines of what a server printed outside the protocol; with follow=true it goes on until the
 // client leaves, as an event stream to those who accept one, else as one JSON object a line.
-func (a *api) logs(w http.ResponseWriter, r *http.Request) error {
+func getLogs(a *api, w http.ResponseWriter, r *http.Request) error {
 	s, err := a.named(r)
 	if err != nil {
 		return err

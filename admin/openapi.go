@@ -12,7 +12,7 @@ var openAPI []byte
 // OpenAPI returns the OpenAPI 3.1 document of the API.
 func OpenAPI() []byte { return slices.Clone(openAPI) }
 
-func (a *api) openAPI(w http.ResponseWriter, _ *http.Request) error {
+func getOpenAPI(a *api, w http.ResponseWriter, _ *http.Request) error {
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write(openAPI) // the client is gone where this fails
 	return nil

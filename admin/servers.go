@@ -74,7 +74,7 @@ func ProblemsOf(cfg *config.Config, meant func(config.Problem) bool) []ProblemVi
 // All picks every problem.
 func All(config.Problem) bool { return true }
 
-func (a *api) servers(w http.ResponseWriter, _ *http.Request) error {
+func getServers(a *api, w http.ResponseWriter, _ *http.Request) error {
 	views := []ServerView{}
 	for _, s := range a.Hub.Servers() {
 		views = append(views, a.view(s))
@@ -95,7 +95,7 @@ func (a *api) view(s *upstream.Server) ServerView {
 	return v
 }
 
-func (a *api) server(w http.ResponseWriter, r *http.Request) error {
+func getServer(a *api, w http.ResponseWriter, r *http.Request) error {
 	s, err := a.named(r)
 	if err != nil {
 		return err

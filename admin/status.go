@@ -22,7 +22,7 @@ type StatusView struct {
 	Problems      []ProblemView  `json:"problems"`           // of the configuration
 }
 
-func (a *api) status(w http.ResponseWriter, _ *http.Request) error {
+func getStatus(a *api, w http.ResponseWriter, _ *http.Request) error {
 	cfg := a.Config()
 	v := StatusView{
 		Version: a.Version, PID: os.Getpid(), Started: a.Started, UptimeSeconds: time.Since(a.Started).Seconds(), Enabled: cfg.Settings.Enabled,
@@ -46,7 +46,7 @@ type Reloaded struct {
 	Problems []ProblemView `json:"problems"` // of the configuration that is in use now
 }
 
-func (a *api) reload(w http.ResponseWriter, _ *http.Request) error {
+func postReload(a *api, w http.ResponseWriter, _ *http.Request) error {
 	if a.Reload == nil {
 		return problem("unsupported", "this hub has no configuration file to read again")
 	}

@@ -22,7 +22,7 @@ type ToolView struct {
 	InputSchema json.RawMessage `json:"inputSchema"`
 }
 
-func (a *api) tools(w http.ResponseWriter, r *http.Request) error {
+func getTools(a *api, w http.ResponseWriter, r *http.Request) error {
 	server := r.URL.Query().Get("server")
 	if server != "" && a.Hub.Server(server) == nil {
 		return problem("unknown_server", "there is no server %q; GET /api/servers has the names", server)
@@ -36,13 +36,13 @@ func (a *api) tools(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, views)
 }
 
-func (a *api) why(w http.ResponseWriter, r *http.Request) error {
+func getWhy(a *api, w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, hub.Guide{Hub: a.Hub}.Why(param(r, "tool")))
 }
 
-// call runs a tool with the body as its arguments and answers with the result as its server gave it, one that says isError
+// postCall runs a tool with the body as its arguments and answers with the result as its server gave it, one that says isError
 // included.
-func (a *api) call(w http.ResponseWriter, r *http.Request) error {
+func postCall(a *api, w http.ResponseWriter, r *http.Request) error {
 	args, err := a.arguments(w, r)
 	if err != nil {
 		return err

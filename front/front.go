@@ -84,6 +84,9 @@ func (f *Front) Drain() {
 	f.hub.Quiet()
 }
 
+// Sessions is how many sessions there are.
+func (f *Front) Sessions() int { return len(f.sessions.all()) }
+
 // Close ends all sessions.
 func (f *Front) Close() {
 	f.Drain()

@@ -132,7 +132,7 @@ func (h *Hub) Has(d Door) bool {
 
 // Published says how many tools of a server are published, and what was dropped, repaired or renamed of its list.
 func (h *Hub) Published(server string) (tools int, notes []string) {
-	c := h.base.catalog.Load()
+	c := h.base.current()
 	for _, t := range c.tools {
 		if t.server.Name() == server && !t.blocked {
 			tools++

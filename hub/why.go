@@ -49,6 +49,7 @@ const (
 	Listed    Verdict = "listed"    // published
 	Filtered  Verdict = "filtered"  // left out by includeTools, excludeTools or enabled of its entry in tools
 	Malformed Verdict = "malformed" // no client could use it as its server describes it
+	Pinned    Verdict = "pinned"    // it is not what was approved, and pinTools is block
 	NotKnown  Verdict = "not_known" // its server's tools are not known, for the reason of the server's state
 	NoSuch    Verdict = "unknown"   // no server has it
 )
@@ -100,6 +101,9 @@ func (q inquiry) published() (Why, bool) {
 	if t := q.c.byName[q.asked]; t != nil {
 		return q.listed(t), true
 	}
+	if t := q.c.blocked[q.asked]; t != nil {
+		return q.listed(t), true
+	}
 	var meant []*tool
 	for _, t := range q.c.tools {
 		if q.means(route{t.server, t.own}) {
@@ -131,6 +135,10 @@ func (q inquiry) listed(t *tool) Why {
 		w.at(t.server, "tools."+t.own+".name")
 	}
 	w.standing(t.server)
+	if t.blocked {
+		w.Verdict, w.Callable, w.Fix = Pinned, false, "mcphub approve "+t.server.Name()
+		w.Text = fmt.Sprintf("%s is hidden, since the tool %q of server %q has changed since it was approved and settings.pinTools is block.", t.name, t.own, t.server.Name())
+	}
 	return w
 }
 

@@ -12,6 +12,7 @@ import (
 
 // TestStep tells how far each of these servers comes.
 func TestStep(t *testing.T) {
+	t.Parallel()
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -40,5 +41,24 @@ func TestStep(t *testing.T) {
 		if e := asError(t, err); e.Step() != c.want {
 			t.Errorf("%s failed at %s, want %s: %v", name, e.Step(), c.want, e)
 		}
+	}
+}
+
+// TestProbe looks at servers of both eras, and at one that has no ping, without using them.
+func TestProbe(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"well", "modern", "refuses:ping", "400:ping", "405:ping"} {
+		cfg, _ := web(t, name)
+		s := start(t, cfg)
+		if err := upstream.Probe(t.Context(), s); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if !s.LastUsed().IsZero() || s.Status().State != upstream.StateReady {
+			t.Errorf("%s: %+v, last used %v", name, s.Status(), s.LastUsed())
+		}
+	}
+	broken, _ := web(t, "500:ping")
+	if err := upstream.Probe(t.Context(), start(t, broken)); err == nil {
+		t.Error("a server that answers 500 is well")
 	}
 }

@@ -7,34 +7,14 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 
 	"mcphub/admin"
 )
-
-// askTimeout bounds what a verb asks of a running hub, a call's own time aside.
-const askTimeout = 30 * time.Second
-
-// hubURL finds the running hub by the file it left in its data directory.
-func (g *globals) hubURL() (string, error) {
-	path := filepath.Join(g.dataDir, "run.json")
-	text, err := os.ReadFile(path)
-	var info runInfo
-	if err == nil {
-		err = json.Unmarshal(text, &info)
-	}
-	if err != nil {
-		return "", fmt.Errorf("no running hub found (%w): start one with mcphub serve, or name its --data-dir", err)
-	}
-	return "http://" + info.Addr, nil
-}
 
 // connect opens an MCP session with the running hub.
 func (g *globals) connect(ctx context.Context) (*mcp.ClientSession, error) {
@@ -56,8 +36,8 @@ func listCommand(g *globals) *cobra.Command {
 		Short: "List the servers of the running hub and their states",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			servers, err := g.servers(cmd.Context())
-			if err != nil {
+			var servers []admin.ServerView
+			if err := g.ask(cmd.Context(), http.MethodGet, "/api/servers", &servers); err != nil {
 				return err
 			}
 			if g.json {
@@ -71,29 +51,6 @@ func listCommand(g *globals) *cobra.Command {
 			return table.Flush()
 		},
 	}
-}
-
-func (g *globals) servers(ctx context.Context) ([]admin.ServerView, error) {
-	base, err := g.hubURL()
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/api/servers", nil)
-	if err != nil {
-		return nil, err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return nil, fmt.Errorf("asking the hub at %s: %w; is it still running?", base, err)
-	}
-	defer resp.Body.Close()
-	var servers []admin.ServerView
-	if err := json.NewDecoder(resp.Body).Decode(&servers); err != nil {
-		return nil, fmt.Errorf("reading the hub's answer (HTTP %d): %w", resp.StatusCode, err)
-	}
-	return servers, nil
 }
 
 func toolsCommand(g *globals) *cobra.Command {

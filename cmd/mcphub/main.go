@@ -18,6 +18,9 @@ const (
 	exitUsage  = 2 // the command line or the configuration is wrong
 )
 
+// errTold is an error of which the output has said everything.
+var errTold = errors.New("see the output")
+
 // usageError marks errors of the command line or the configuration.
 type usageError struct{ error }
 
@@ -32,7 +35,9 @@ func run(args []string) int {
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintln(os.Stderr, "mcphub:", err)
+	if !errors.Is(err, errTold) {
+		fmt.Fprintln(os.Stderr, "mcphub:", err)
+	}
 	var usage usageError
 	if errors.As(err, &usage) {
 		return exitUsage
@@ -55,6 +60,7 @@ func newRoot() *cobra.Command {
 	g.flags(root)
 	root.AddCommand(
 		serveCommand(g), stdioCommand(g), checkCommand(g), listCommand(g), toolsCommand(g), callCommand(g),
+		statusCommand(g), logsCommand(g), reconnectCommand(g), reloadCommand(g), doctorCommand(g), whyCommand(g),
 		schemaCommand(), versionCommand(g), reaperCommand(), exampleCommand(),
 	)
 	for _, c := range root.Commands() {

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"mcphub/internal/testmcp"
 )
 
 func TestMain(m *testing.M) {
@@ -22,6 +24,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, "state"))
+			env.Setenv("LOCKED_URL", testmcp.HTTP(t, "401").URL) // a server that wants credentials
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"wait-for": waitFor, "exit-code": exitCode},

@@ -106,9 +106,11 @@ func serve(g *globals, cfg *config.Config, listen string, log zerolog.Logger) er
 	f := front.New(h, opt)
 	router := chi.NewRouter()
 	f.Mount(router)
+	again, draining := &reloader{flags: g, hub: h, log: log}, make(chan struct{})
+	again.inUse.Store(cfg)
 	router.Group(func(r chi.Router) {
 		r.Use(f.Guard)
-		admin.Mount(r, h)
+		admin.Mount(r, adminOptions(again, f, draining))
 	})
 	server := &http.Server{Handler: router, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
 	served := make(chan error, 1)
@@ -119,6 +121,7 @@ func serve(g *globals, cfg *config.Config, listen string, log zerolog.Logger) er
 		log.Info().Str("addr", listener.Addr().String()).Str("version", version).Int("servers", len(h.Servers())).Msg("listening")
 		err = untilSignal(served)
 	}
+	close(draining)
 	f.Drain()
 	ctx, cancel := context.WithTimeout(context.Background(), grace)
 	defer cancel()
@@ -148,12 +151,18 @@ func untilSignal(served <-chan error) error {
 	return nil
 }
 
+// newReaper is this program, started a second time.
+func newReaper() *upstream.Reaper {
+	self, err := os.Executable()
+	if err != nil {
+		return &upstream.Reaper{}
+	}
+	return upstream.NewReaper(self, reaperVerb)
+}
+
 // newHub makes the hub and its reaper; the returned function ends both.
 func newHub(g *globals, cfg *config.Config, log zerolog.Logger, key []byte) (*hub.Hub, func()) {
-	reaper := &upstream.Reaper{}
-	if self, err := os.Executable(); err == nil {
-		reaper = upstream.NewReaper(self, reaperVerb)
-	}
+	reaper := newReaper()
 	catalogs := filepath.Join(g.dataDir, "catalogs")
 	h := hub.New(cfg, hub.Options{Log: log, Version: version, Reaper: reaper, StateKey: key, CatalogDir: catalogs})
 	upstream.SweepCatalogs(catalogs)

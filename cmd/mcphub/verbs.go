@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mcphub/admin"
 	"mcphub/config"
 	"mcphub/upstream"
 )
@@ -38,7 +39,7 @@ func checkCommand(g *globals) *cobra.Command {
 				}
 			}
 			if g.json {
-				if err := printJSON(out, problemList(cfg)); err != nil {
+				if err := printJSON(out, admin.ProblemsOf(cfg, admin.All)); err != nil {
 					return err
 				}
 			}
@@ -51,25 +52,6 @@ func checkCommand(g *globals) *cobra.Command {
 			return nil
 		},
 	}
-}
-
-// problemView is a problem as check --json prints it.
-type problemView struct {
-	File     string `json:"file"`
-	Line     int    `json:"line"`
-	Column   int    `json:"column"`
-	Path     string `json:"path"`
-	Server   string `json:"server,omitempty"`
-	Severity string `json:"severity"`
-	Message  string `json:"message"`
-}
-
-func problemList(cfg *config.Config) []problemView {
-	views := []problemView{}
-	for _, p := range cfg.Problems {
-		views = append(views, problemView{p.File, p.Line, p.Column, p.Path, p.Server, p.Severity.String(), p.Message})
-	}
-	return views
 }
 
 func schemaCommand() *cobra.Command {
