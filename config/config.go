@@ -35,6 +35,27 @@ func (c *Config) Server(name string) *Server {
 	return nil
 }
 
+// Source is where an entry comes from. Where two have one name, the earlier in this list wins.
+type Source string
+
+const (
+	// SourceFile is a file of the hub's own.
+	SourceFile Source = ""
+	// SourceImport is another client's file.
+	SourceImport Source = "import"
+	// SourceProject is the project's .mcphub/config.json.
+	SourceProject Source = "project"
+	// SourceRegistered is somebody who has handed the server over to the running hub, for everybody.
+	SourceRegistered Source = "registered"
+	// SourceScope is the same for those alone who are in a scope.
+	SourceScope Source = "scope"
+	// SourceSkill is a skill.
+	SourceSkill Source = "skill"
+)
+
+// HandedOver says that the entry is in no file.
+func (s Source) HandedOver() bool { return s == SourceRegistered || s == SourceScope }
+
 // Severity says whether a problem takes something out of service.
 type Severity int
 

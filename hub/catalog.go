@@ -144,10 +144,10 @@ func (c *catalog) nameTools(set *config.Settings) {
 	holders := map[string][]*tool{}
 	for _, t := range c.tools {
 		bare := t.server.Config().BareNames
-		name := publish(set, t.server.Name(), t.part(), bare)
+		name := publish(set, t.server.Config(), t.part(), bare)
 		if first := holders[name]; bare && len(first) > 0 && first[0].server != t.server {
 			c.note(t.server.Name(), "tool %q keeps its prefix: server %q already publishes %q", t.own, first[0].server.Name(), name)
-			name = publish(set, t.server.Name(), t.part(), false)
+			name = publish(set, t.server.Config(), t.part(), false)
 		}
 		holders[name] = append(holders[name], t)
 	}

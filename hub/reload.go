@@ -22,8 +22,16 @@ type Report struct {
 func (h *Hub) Reload(cfg *config.Config) Report {
 	h.reloading.Lock()
 	defer h.reloading.Unlock()
+	return fleet{h}.apply(cfg)
+}
+
+// fleet starts and ends the hub's servers.
+type fleet struct{ *Hub }
+
+// apply has the servers be those of a configuration and of the registry; reloading is held.
+func (h fleet) apply(cfg *config.Config) Report {
 	old := h.base.roster.Load()
-	now, report := fleet{h}.renew(cfg)
+	now, report := h.renew(cfg)
 	for _, s := range now.servers {
 		if old.byName[s.Name()] != s {
 			s.Start()
@@ -35,19 +43,16 @@ func (h *Hub) Reload(cfg *config.Config) Report {
 	}
 	for _, name := range report.Changed {
 		for _, l := range listed {
-			herald{h}.announceFor(name, l.changed)
+			herald(h).announceFor(name, l.changed)
 		}
 	}
 	for _, s := range old.servers {
 		if now.byName[s.Name()] != s {
-			h.tasks.Go(func() { fleet{h}.retire(s) })
+			h.tasks.Go(func() { h.retire(s) })
 		}
 	}
 	return report
 }
-
-// fleet starts and ends the hub's servers.
-type fleet struct{ *Hub }
 
 // renew makes the roster of a configuration from the servers that are there and, where an entry is another, new ones.
 // They are not started.
@@ -58,7 +63,11 @@ func (h fleet) renew(cfg *config.Config) (*roster, Report) {
 	if anew {
 		h.upstreams = h.upstreamOptions(&cfg.Settings)
 	}
-	entries := cfg.Servers
+	h.cfg = cfg
+	h.Registry().read()
+	entries, lost := h.Registry().merge(cfg)
+	problems := slices.Concat(cfg.Problems, lost)
+	h.problems.Store(&problems)
 	if !cfg.Settings.Enabled {
 		entries = nil
 	}
@@ -137,5 +146,25 @@ func (h fleet) keepCatalogs() {
 		case <-h.ctx.Done():
 			return
 		}
+	}
+}
+
+// views are all views there are.
+func (h fleet) views() []*view {
+	views := []*view{h.base}
+	for _, sc := range h.scopes.all() {
+		views = append(views, sc.view)
+	}
+	return views
+}
+
+// changed notes that a server's offer or state is another.
+func (h fleet) changed(*upstream.Server) {
+	for _, v := range h.views() {
+		v.changes.Add(1)
+	}
+	select {
+	case h.dirty <- struct{}{}:
+	default:
 	}
 }

@@ -47,7 +47,7 @@ func (r *roster) with(more []*upstream.Server) *roster {
 // changed are the tools of a server that are not what was approved, where that matters. Who has handed a server over has
 // approved it.
 func (r *roster) changed(s *upstream.Server, offer *upstream.Offer) map[string]bool {
-	if r.set.PinTools == "off" || s.Config().HandedOver {
+	if r.set.PinTools == "off" || s.Config().Source.HandedOver() {
 		return nil
 	}
 	return r.pins.changed(s.Name(), offer)
