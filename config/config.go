@@ -21,6 +21,10 @@ type Config struct {
 	// Servers is in file order, the first mention of a name deciding its place. Entries that cannot run are among them,
 	// with Failed set.
 	Servers []*Server
+	// Skills are those of the setting skills.
+	Skills []Skill
+	// Files are all files that were looked for, those that are not there among them.
+	Files []string
 	// Problems is everything found wrong or doubtful in all files, in order of file, line and column.
 	Problems []Problem
 }
@@ -87,7 +91,9 @@ type Problem struct {
 // String is one line: file:line:column: severity: path: message, without the parts that are empty.
 func (p Problem) String() string {
 	s := p.Severity.String() + ": "
-	if p.File != "" {
+	if p.File != "" && p.Line == 0 {
+		s = p.File + ": " + s
+	} else if p.File != "" {
 		s = fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, s)
 	}
 	if p.Path != "" {

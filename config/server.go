@@ -17,6 +17,8 @@ type Server struct {
 	Failed []Problem `json:"-"`
 	// Source is where the entry comes from.
 	Source Source `json:"-"`
+	// Skill is the skill that carries the server, "" for none. Its tools are not listed before that is read.
+	Skill string `json:"-"`
 	// Untrusted is the directory that has to be trusted before the entry may run (mcphub trust DIR); "" where it may.
 	Untrusted string `json:"-"`
 	// BearerToken is the value of the variable that bearerTokenEnv names.

@@ -21,11 +21,11 @@ type Settings struct {
 	// What is taken out of, and cut from, what servers return.
 	OutputGuard OutputGuard `json:"outputGuard" pending:"*"`
 	// Client programs whose MCP files in the project directory are imported.
-	ImportConfigs []string `json:"importConfigs" enum:"claude,cursor,vscode,codex,gemini,windsurf" pending:"*"`
+	ImportConfigs []string `json:"importConfigs" enum:"claude,cursor,vscode,codex,gemini,windsurf"`
 	// Where project and imported files are looked for. Empty: the directory of the configuration file.
-	ProjectDir string `json:"projectDir" pending:"*"`
+	ProjectDir string `json:"projectDir"`
 	// Directories with skills that carry servers.
-	Skills []string `json:"skills" pending:"*"`
+	Skills []string `json:"skills"`
 	// Public callback URL of logins, when the hub is behind a proxy or port forwarding.
 	OAuthCallbackURL string `json:"oauthCallbackUrl" pending:"*"`
 	// The hub's own public base URL: http or https, with a host, without query or fragment. No slash at the end.
