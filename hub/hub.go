@@ -22,6 +22,8 @@ type Options struct {
 	// StateKey, 32 bytes, seals what stateless clients carry for the hub; hubs that share it understand
 	// each other's. nil: a key of this process alone.
 	StateKey []byte
+	// CatalogDir keeps what servers offer over restarts; "" keeps nothing.
+	CatalogDir string
 }
 
 // startsAtOnce bounds how many servers are connected in the background at once, so that a hub with
@@ -68,7 +70,7 @@ func New(cfg *config.Config, opt Options) *Hub {
 		sealer: newSealer(opt.StateKey), claims: newClaims(),
 	}
 	up := &upstream.Options{
-		Log: opt.Log, Version: opt.Version, MaxMessage: int(cfg.Settings.Limits.MaxMessageBytes), Reaper: opt.Reaper,
+		Log: opt.Log, Version: opt.Version, MaxMessage: int(cfg.Settings.Limits.MaxMessageBytes), Reaper: opt.Reaper, CatalogDir: opt.CatalogDir,
 		OnChange: func(*upstream.Server) {
 			h.changes.Add(1)
 			select {

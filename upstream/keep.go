@@ -233,6 +233,7 @@ func (k *keeper) reached(conn *Conn) {
 	k.breaker.connected()
 	k.since = time.Now()
 	k.gone = conn.Done()
+	refit(s, conn)
 	s.conn.Store(conn)
 	s.setStatus(Status{State: StateReady})
 	s.tasks.Go(func() { s.wish.restore(conn) })

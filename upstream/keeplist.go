@@ -25,6 +25,9 @@ func (k *keeper) list() {
 	k.listing, k.stale = true, false
 	s.tasks.Go(func() {
 		offer, err := readOffer(s.ctx, &reader{conn: conn, timeout: s.cfg.RequestTimeout, left: s.opt.maxMessage(), before: s.offer.Load()})
+		if err == nil {
+			keep(s, offer)
+		}
 		select {
 		case k.offers <- offered{conn, offer, err}:
 		case <-s.ctx.Done():
@@ -32,11 +35,20 @@ func (k *keeper) list() {
 	})
 }
 
+// keep writes an offer into the server's file.
+func keep(s *Server, offer *Offer) {
+	if err := s.file.store(offer); err != nil {
+		s.opt.Log.Warn().Str("server", s.cfg.Name).Err(err).Msg("the catalog cannot be kept; --data-dir names another directory")
+	}
+}
+
 func (k *keeper) listed(got offered) {
 	s := k.s
 	k.listing = false
-	current := s.conn.Load() == got.conn
+	conn := s.conn.Load()
+	current := conn == got.conn
 	switch {
+	case got.err == nil && !current && conn != nil: // what is connected now is read next
 	case got.err == nil:
 		if got.offer.partial {
 			k.unlisted++

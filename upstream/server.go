@@ -31,6 +31,9 @@ type Options struct {
 	// Starts bounds how many servers are connected in the background at once; nil means no bound.
 	Starts chan struct{}
 
+	// CatalogDir is the directory that keeps what servers offer, made where it is missing; "" keeps nothing.
+	CatalogDir string
+
 	// PingEvery is the time between two pings of a keep-alive server; 0 means 30 s.
 	PingEvery time.Duration
 	// CoolDown is how long a suspended server is left alone before it is tried again; 0 means a minute.
@@ -50,6 +53,7 @@ type Server struct {
 	dial   *dialer
 	status atomic.Pointer[Status]
 	offer  atomic.Pointer[Offer]
+	file   catalogFile // keeps it
 
 	troubled  atomic.Bool  // the state is what a call has met, until another one meets better
 	refreshAt atomic.Int64 // when the lists have to be read again though nobody has said so, in Unix nanoseconds; 0: never
@@ -87,6 +91,7 @@ func NewServer(cfg *config.Server, opt *Options) *Server {
 		return s
 	}
 	s.setStatus(Status{State: StateIdle})
+	recall(s)
 	return s
 }
 
