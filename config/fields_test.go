@@ -94,6 +94,9 @@ var serverRows = []row{
 	{`"command": "x", "disabled": true`, func(s *config.Server) any { return s.Enabled }, false},
 	{`"command": "x", "disabled": false`, func(s *config.Server) any { return s.Enabled }, true},
 	{`"command": "x", "lifecycle": "eager"`, func(s *config.Server) any { return s.Lifecycle }, config.LifecycleEager},
+	{`"command": "x", "lifecycle": "keep-alive"`, func(s *config.Server) any { return s.Lifecycle }, config.LifecycleKeepAlive},
+	{`"command": "x", "idleTimeoutMin": 0.5`, func(s *config.Server) any { return s.IdleTimeout }, 30 * time.Second},
+	{`"command": "x", "idleTimeoutMin": 0`, func(s *config.Server) any { return s.IdleTimeout }, time.Duration(0)},
 	{`"command": "x", "requestTimeoutMs": 1500`, func(s *config.Server) any { return s.RequestTimeout }, 1500 * time.Millisecond},
 	{`"command": "x", "requestTimeoutMs": 1500`, func(s *config.Server) any { return s.MaxRequestTimeout }, 15 * time.Second},
 	{`"command": "x", "maxRequestTimeoutMs": 60000`, func(s *config.Server) any { return s.MaxRequestTimeout }, time.Minute},
@@ -185,9 +188,9 @@ func TestEveryFieldIsTested(t *testing.T) {
 // TestPendingFieldsKeepTheirDefaults: what is refused must not act either.
 func TestPendingFieldsKeepTheirDefaults(t *testing.T) {
 	c := parse(t, `{"settings": {"searchThreshold": 3, "policy": {"mode": "read-only", "mood": 1}, "stubSwap": true, "outputGuard": {"redact": true}},
-		"mcpServers": {"a": {"command": "x", "lifecycle": "keep-alive", "maxConcurrent": 3, "directTools": ["x"]}}}`)
+		"mcpServers": {"a": {"command": "x", "perCaller": true, "maxConcurrent": 3, "directTools": ["x"]}}}`)
 	s := c.Servers[0]
-	if s.Lifecycle != config.LifecycleLazy || s.MaxConcurrent != 0 || s.DirectTools != nil || len(s.Failed) != 3 {
+	if s.PerCaller || s.MaxConcurrent != 0 || s.DirectTools != nil || len(s.Failed) != 3 {
 		t.Errorf("server: %+v", s)
 	}
 	if n := len(c.Problems); n != 8 { // the unknown key of policy, and each pending field

@@ -59,12 +59,13 @@ type Server struct {
 	OAuth OAuth `json:"oauth" pending:"*"`
 	// Whether the server is used. A disabled one is listed and never started.
 	Enabled bool `json:"enabled" default:"true" alias:"!disabled"`
-	// When the server is connected. `lazy`: on first need; `eager`: when the hub starts; `keep-alive`: when the hub
-	// starts, pinged every 30 s, reconnected with backoff, never shut down for being idle.
-	Lifecycle Lifecycle `json:"lifecycle" default:"lazy" enum:"lazy,eager,keep-alive" pending:"keep-alive"`
-	// Minutes (fractions allowed) without a call in flight before the connection or program is shut down; the next call
-	// reconnects. 0 never shuts down.
-	IdleTimeout time.Duration `json:"idleTimeoutMin" default:"10" unit:"min" min:"0" max:"10080" pending:"*"`
+	// When the server is connected. `lazy`: on first need, and once in the background when its tools are not known yet;
+	// `eager`: when the hub starts; `keep-alive`: when the hub starts, pinged every 30 s, reconnected with backoff, never
+	// shut down for being idle.
+	Lifecycle Lifecycle `json:"lifecycle" default:"lazy" enum:"lazy,eager,keep-alive"`
+	// Minutes (fractions allowed) without a call in flight before the connection or program is shut down; its tools stay
+	// listed and the next call reconnects. Subscriptions and clients' own sessions count as use. 0 never shuts down.
+	IdleTimeout time.Duration `json:"idleTimeoutMin" default:"10" unit:"min" min:"0" max:"10080"`
 	// Milliseconds the server may take for one request. Progress notifications extend it, up to `maxRequestTimeoutMs`.
 	RequestTimeout time.Duration `json:"requestTimeoutMs" default:"30000" unit:"ms" min:"1" max:"604800000"`
 	// Milliseconds one request may take in all, however much progress it reports. 0: ten times `requestTimeoutMs`.

@@ -30,6 +30,8 @@ type Options struct {
 	Pins *Pins
 	// ScopeGrace is how long a scope outlasts its last session, which may come back; 0 means 30 s.
 	ScopeGrace time.Duration
+	// CatalogDir keeps what servers offer over restarts; "" keeps nothing.
+	CatalogDir string
 }
 
 // startsAtOnce bounds how many servers are connected in the background at once, so that a hub with

@@ -98,7 +98,7 @@ func (h fleet) renew(cfg *config.Config) (*roster, Report) {
 // upstreamOptions are what the servers share.
 func (h fleet) upstreamOptions(set *config.Settings) *upstream.Options {
 	return &upstream.Options{
-		Log: h.opt.Log, Version: h.opt.Version, MaxMessage: int(set.Limits.MaxMessageBytes), Reaper: h.opt.Reaper,
+		Log: h.opt.Log, Version: h.opt.Version, MaxMessage: int(set.Limits.MaxMessageBytes), Reaper: h.opt.Reaper, CatalogDir: h.opt.CatalogDir,
 		OnChange: h.changed, OnNotice: subscriptions(h).notice, OnAsk: apartness(h).orphan, Starts: make(chan struct{}, startsAtOnce),
 	}
 }

@@ -20,7 +20,7 @@ func (s *Server) Call(ctx context.Context, call *Call) (Answer, error) {
 	if call.Max == 0 && call.Timeout > 0 {
 		call.Max = max(s.cfg.MaxRequestTimeout, call.Timeout)
 	}
-	for again := false; ; again = true {
+	for again := false; ; {
 		conn, err := s.acquire(ctx)
 		if err != nil {
 			return Answer{}, s.dial.named(err)
@@ -30,8 +30,12 @@ func (s *Server) Call(ctx context.Context, call *Call) (Answer, error) {
 		if err == nil {
 			return answer, nil
 		}
-		if again || !asError(err).NotSent || conn.Err() == nil {
+		switch e := asError(err); {
+		case e.untaken: // the connection was shut down just now, for being idle
+		case again || !e.NotSent || conn.Err() == nil:
 			return Answer{}, s.dial.named(err)
+		default:
+			again = true
 		}
 	}
 }
@@ -76,7 +80,12 @@ func (s *Server) Open(ctx context.Context, params []byte, unclaimed func(wire.Me
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.ConnectTimeout)
 	defer cancel()
-	if s.cfg.Type == config.TypeHTTP && s.dial.known() == eraUnknown {
+	switch {
+	case s.Status().State == StateSuspended:
+		if _, err := s.acquire(ctx); err != nil {
+			return nil, Answer{}, s.dial.unopened(err)
+		}
+	case s.cfg.Type == config.TypeHTTP && s.dial.known() == eraUnknown:
 		_, _ = s.acquire(ctx) // finds out which transport it is
 	}
 	conn, err := s.dial.own(ctx, func(_ *Conn, m wire.Message) { unclaimed(m) })

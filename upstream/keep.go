@@ -3,14 +3,14 @@ package upstream
 import (
 	"context"
 	"errors"
-	"sync"
+	"fmt"
 	"time"
 
-	"mcphub/wire"
+	"mcphub/config"
 )
 
 // keeper is a server's goroutine and what only that touches: it makes the shared connection when that is
-// wanted, sees it end, and keeps the offer.
+// wanted, sees it end, ends it when nobody needs it, and keeps the offer.
 type keeper struct {
 	s       *Server
 	results chan dialed
@@ -18,12 +18,18 @@ type keeper struct {
 
 	waiting    []want
 	connecting bool
-	failures   int // to connect, in a row
+	cancel     context.CancelFunc // ends the connecting that is under way
+	again      bool               // it is to begin anew when it has ended
+	retry      <-chan time.Time   // fires when those who wait are connected for; nil: nobody waits for that
+	failures   int                // to connect, in a row
 	retryAt    time.Time
-	lastErr    error
-	since      time.Time       // when the shared connection was made
-	drops      int             // connections that did not live long, in a row
-	gone       <-chan struct{} // closed when the shared connection is done; nil where there is none
+	lastErr    *Error
+	breaker    breaker
+
+	since time.Time        // when the shared connection was made
+	drops int              // connections that did not live long, in a row
+	gone  <-chan struct{}  // closed when the shared connection is done; nil where there is none
+	idle  <-chan time.Time // fires when it may have been idle for too long
 
 	listing  bool
 	stale    bool             // the list may have changed since it was last asked for
@@ -31,22 +37,16 @@ type keeper struct {
 	pause    <-chan time.Time // it is not asked for before this fires; nil: it may be now
 }
 
-// want is a caller that waits for the shared connection.
-type want struct{ reply chan dialed }
+// want is a caller that waits for the shared connection, anew one for another one than there is.
+type want struct {
+	reply chan dialed
+	anew  bool
+}
 
 type dialed struct {
 	conn *Conn
 	err  error
 }
-
-type offered struct {
-	conn  *Conn
-	offer *Offer
-	err   error
-}
-
-// listPause is the least time between two readings of a list that is said to change.
-const listPause = 500 * time.Millisecond
 
 func (k *keeper) run() {
 	defer close(k.s.ended)
@@ -56,8 +56,13 @@ func (k *keeper) run() {
 			k.wanted(w)
 		case d := <-k.results:
 			k.connected(d)
+		case <-k.retry:
+			k.retry = nil
+			k.connect()
 		case <-k.gone:
 			k.disconnected()
+		case <-k.idle:
+			k.lookIdle()
 		case <-k.s.stale:
 			k.stale = true
 			k.list()
@@ -77,52 +82,15 @@ func (k *keeper) run() {
 
 func shutDown() *Error { return &Error{Kind: Removed, Text: "is shut down", NotSent: true} }
 
-// prefetch gets the first offer, trying again for as long as it takes.
-func (k *keeper) prefetch() {
-	s := k.s
-	for n := 1; s.offer.Load() == nil; n++ {
-		free, ok := s.opt.takeStart(s.ctx)
-		if !ok {
-			return
-		}
-		_, err := s.acquire(s.ctx)
-		if err == nil {
-			select {
-			case <-s.first:
-			case <-s.ctx.Done():
-			}
-		}
-		free()
-		if s.offer.Load() != nil || !sleep(s.ctx, backoff(n)) {
-			return
-		}
-	}
-}
-
-// startTime is how long a server that starts may keep the others from starting. One that takes longer is
-// mostly waiting.
-const startTime = 3 * time.Second
-
-// takeStart waits for the right to connect in the background. It is given back by free, or after startTime.
-func (o *Options) takeStart(ctx context.Context) (free func(), ok bool) {
-	if o.Starts == nil {
-		return func() {}, true
-	}
-	select {
-	case o.Starts <- struct{}{}:
-		give := sync.OnceFunc(func() { <-o.Starts })
-		timer := time.AfterFunc(startTime, give)
-		return func() {
-			timer.Stop()
-			give()
-		}, true
-	case <-ctx.Done():
-		return nil, false
-	}
-}
+// shortPause is how long a call waits for the next attempt to connect; where that is further away it fails at once.
+const shortPause = time.Second
 
 func (k *keeper) wanted(w want) {
 	s := k.s
+	if w.anew {
+		k.restart(w)
+		return
+	}
 	if c := s.conn.Load(); c != nil && c.Err() == nil {
 		w.reply <- dialed{conn: c}
 		return
@@ -130,18 +98,68 @@ func (k *keeper) wanted(w want) {
 	if k.gone != nil {
 		k.disconnected()
 	}
-	if !k.connecting && time.Now().Before(k.retryAt) {
-		w.reply <- dialed{err: k.lastErr}
+	if k.connecting || k.retry != nil {
+		k.waiting = append(k.waiting, w)
 		return
+	}
+	now := time.Now()
+	pause := k.retryAt.Sub(now)
+	switch {
+	case k.breaker.open() && (pause > 0 || !k.breaker.admit(now)):
+		w.reply <- dialed{err: k.suspended(now)}
+	case pause > shortPause:
+		w.reply <- dialed{err: k.lastErr}
+	case pause > 0:
+		k.waiting = append(k.waiting, w)
+		k.retry = time.After(pause)
+	default:
+		k.waiting = append(k.waiting, w)
+		k.connect()
+	}
+}
+
+// suspended is what a call gets while the breaker is open.
+func (k *keeper) suspended(now time.Time) *Error {
+	at := k.breaker.probeAt
+	if k.retryAt.After(at) {
+		at = k.retryAt
+	}
+	in := at.Sub(now)
+	return &Error{Kind: Suspended, NotSent: true, RetryAfter: in, Text: fmt.Sprintf("is suspended after %s; it is tried again in %v, or now by: %s",
+		k.troubles(), max(time.Second, in.Round(time.Second)), fix(fixes[StateSuspended], k.s.cfg))}
+}
+
+func (k *keeper) troubles() string {
+	return fmt.Sprintf("%d failures in %v, the last: %s", breakerMost, breakerWithin, k.lastErr.Text)
+}
+
+// restart connects anew, whatever has failed before.
+func (k *keeper) restart(w want) {
+	k.breaker.succeeded()
+	k.failures, k.drops, k.retryAt, k.retry = 0, 0, time.Time{}, nil
+	if k.gone != nil {
+		k.drop(restartGrace)
 	}
 	k.waiting = append(k.waiting, w)
 	if k.connecting {
+		k.again = true
+		k.cancel()
 		return
 	}
+	k.connect()
+}
+
+// restartGrace is how long calls in flight may take to end on a connection that is made anew.
+const restartGrace = 5 * time.Second
+
+func (k *keeper) connect() {
+	s := k.s
 	k.connecting = true
 	s.setStatus(Status{State: StateConnecting})
+	ctx, cancel := context.WithCancel(s.ctx)
+	k.cancel = cancel
 	s.tasks.Go(func() {
-		conn, err := s.dial.shared(s.ctx, s.unclaimed)
+		conn, err := s.dial.shared(ctx, s.unclaimed)
 		select {
 		case k.results <- dialed{conn, err}:
 		case <-s.ctx.Done():
@@ -153,28 +171,48 @@ func (k *keeper) wanted(w want) {
 }
 
 func (k *keeper) connected(d dialed) {
-	s := k.s
 	k.connecting = false
-	if d.err != nil {
-		e := asError(d.err)
-		k.failures++
-		k.lastErr, k.retryAt = e, time.Now().Add(max(backoff(k.failures), e.RetryAfter))
-		s.setStatus(unconnected(e))
-		s.settle()
-	} else {
-		k.failures, k.retryAt = 0, time.Time{}
-		k.since = time.Now()
-		k.gone = d.conn.Done()
-		s.conn.Store(d.conn)
-		s.setStatus(Status{State: StateReady})
-		s.tasks.Go(func() { s.wish.restore(d.conn) })
-		k.stale, k.pause = true, nil
-		k.list()
+	k.cancel()
+	again := k.again
+	k.again = false
+	switch {
+	case d.err == nil:
+		k.reached(d.conn)
+	case again:
+		k.connect()
+		return
+	default:
+		k.unreached(asError(d.err))
 	}
 	for _, w := range k.waiting {
 		w.reply <- d
 	}
 	k.waiting = nil
+}
+
+// unreached counts a failure to connect. A server that lacks credentials works, as far as the hub can tell.
+func (k *keeper) unreached(e *Error) {
+	now := time.Now()
+	if e.Kind == NeedsAuth {
+		k.breaker.released()
+	} else {
+		k.breaker.failed(now)
+	}
+	k.failures++
+	k.lastErr, k.retryAt = e, now.Add(e.RetryAfter)
+	if !k.breaker.open() { // that says when
+		k.retryAt = now.Add(max(backoff(k.failures), e.RetryAfter))
+	}
+	k.down(unconnected(e))
+	k.s.settle()
+}
+
+// down publishes that there is no connection, which is worse where the breaker is open.
+func (k *keeper) down(st Status) {
+	if k.breaker.open() {
+		st = Status{State: StateSuspended, Reason: k.troubles()}
+	}
+	k.s.setStatus(st)
 }
 
 // unconnected is the status of a server that could not be connected to.
@@ -189,91 +227,68 @@ func unconnected(e *Error) Status {
 	return st
 }
 
+func (k *keeper) reached(conn *Conn) {
+	s := k.s
+	k.failures, k.retryAt = 0, time.Time{}
+	k.breaker.connected()
+	k.since = time.Now()
+	k.gone = conn.Done()
+	refit(s, conn)
+	s.conn.Store(conn)
+	s.setStatus(Status{State: StateReady})
+	s.tasks.Go(func() { s.wish.restore(conn) })
+	if s.cfg.Lifecycle == config.LifecycleKeepAlive {
+		s.tasks.Go(func() { keepAlive(s, conn) })
+	}
+	k.awaitIdle(s.cfg.IdleTimeout)
+	k.stale, k.pause = true, nil
+	k.list()
+}
+
+// disconnected deals with a connection that has ended by itself.
 func (k *keeper) disconnected() {
 	s := k.s
-	conn := s.conn.Load()
-	s.forget(conn)
-	s.conn.Store(nil)
-	k.gone = nil
-	s.tasks.Go(func() { conn.retire(s.ctx) })
-	s.setStatus(Status{State: StateIdle, Reason: s.dial.named(conn.Err()).Text + "; the next call reconnects"})
-	if k.drops++; time.Since(k.since) > longLived {
+	conn := k.drop(0)
+	k.lastErr = s.dial.named(conn.Err())
+	lived := time.Since(k.since)
+	switch use := conn.use(); {
+	case use.served:
+		if !k.breaker.open() {
+			k.breaker.succeeded()
+		}
+	case lived < longLived:
+		k.breaker.failed(time.Now())
+	}
+	st := Status{State: StateIdle, Reason: k.lastErr.Text + "; the next call reconnects"}
+	if s.cfg.Lifecycle == config.LifecycleKeepAlive {
+		st = unconnected(k.lastErr)
+		st.Reason += "; it is being reconnected"
+	}
+	k.down(st)
+	if k.drops++; lived > longLived {
 		k.drops = 1
 	}
 	pause := backoff(k.drops)
 	// Where a stream told that the session is gone, the server may have changed, and no call tells of that.
 	always := errors.Is(conn.Err(), errSessionLost)
-	s.tasks.Go(func() { s.rejoin(pause, always) })
+	s.tasks.Go(func() { rejoin(s, pause, always) })
 }
 
-// rejoinMost is how often a server is connected to anew for its lists alone.
-const rejoinMost = 10
-
-// rejoin connects anew without a call where somebody is subscribed to a resource: changes of it are not to be missed.
-// always does so for a while even where nobody is.
-func (s *Server) rejoin(pause time.Duration, always bool) {
-	for n := 1; (s.wish.any() || always && n <= rejoinMost) && sleep(s.ctx, pause); n++ {
-		if _, err := s.acquire(s.ctx); err == nil {
-			return
-		}
-		pause = backoff(n)
-	}
-}
-
-// list reads the server's offer where it may have changed and enough time has passed.
-func (k *keeper) list() {
+// drop takes the shared connection out of use. Calls in flight on it have so long to end; 0: as long as they need.
+func (k *keeper) drop(grace time.Duration) *Conn {
 	s := k.s
 	conn := s.conn.Load()
-	if conn == nil || k.listing || !k.stale || k.pause != nil {
-		return
-	}
-	k.listing, k.stale = true, false
+	s.forget(conn)
+	s.conn.Store(nil)
+	k.gone, k.idle = nil, nil
 	s.tasks.Go(func() {
-		offer, err := readOffer(s.ctx, &reader{conn: conn, timeout: s.cfg.RequestTimeout, left: s.opt.maxMessage(), before: s.offer.Load()})
-		select {
-		case k.offers <- offered{conn, offer, err}:
-		case <-s.ctx.Done():
+		ctx := s.ctx
+		if grace > 0 {
+			timed, cancel := context.WithTimeout(ctx, grace)
+			defer cancel()
+			ctx = timed
 		}
+		conn.retire(ctx)
 	})
+	return conn
 }
-
-func (k *keeper) listed(got offered) {
-	s := k.s
-	k.listing = false
-	current := s.conn.Load() == got.conn
-	switch {
-	case got.err == nil:
-		if got.offer.partial {
-			k.unlisted++
-			k.stale, k.pause = true, time.After(backoff(k.unlisted))
-		} else {
-			k.unlisted, k.pause = 0, time.After(listPause)
-		}
-		s.offer.Store(got.offer)
-		if age := got.offer.age(); age > 0 {
-			s.refreshAt.Store(time.Now().Add(age).UnixNano())
-		}
-		if current {
-			s.setStatus(Status{State: StateReady})
-		}
-		s.opt.changed(s)
-	case current:
-		k.unlisted++
-		k.stale, k.pause = true, time.After(backoff(k.unlisted))
-		s.setStatus(Status{State: StateDegraded, Reason: "connected, but its tools cannot be listed: " + s.dial.named(got.err).Text})
-	}
-	s.settle()
-	k.list()
-}
-
-// notices is a sink for a call of the hub's own.
-type notices func(wire.Message)
-
-// Notice passes a notification on.
-func (n notices) Notice(m wire.Message) { n(m) }
-
-// Ask refuses.
-func (notices) Ask(*Conn, wire.Message) bool { return false }
-
-// Prime does nothing: the hub's own subscription is opened anew.
-func (notices) Prime(time.Duration) {}

@@ -83,3 +83,11 @@ func noneAlive(t testing.TB, log *testmcp.Log) {
 		}
 	}
 }
+
+// kill ends a process as an operator in a hurry does.
+func kill(t testing.TB, pid int) {
+	t.Helper()
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatalf("killing %d: %v", pid, err)
+	}
+}

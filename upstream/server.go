@@ -30,6 +30,14 @@ type Options struct {
 	OnAsk func(*Server, *Conn, wire.Message) bool
 	// Starts bounds how many servers are connected in the background at once; nil means no bound.
 	Starts chan struct{}
+
+	// CatalogDir is the directory that keeps what servers offer, made where it is missing; "" keeps nothing.
+	CatalogDir string
+
+	// PingEvery is the time between two pings of a keep-alive server; 0 means 30 s.
+	PingEvery time.Duration
+	// CoolDown is how long a suspended server is left alone before it is tried again; 0 means a minute.
+	CoolDown time.Duration
 }
 
 func (o *Options) maxMessage() int { return cmp.Or(o.MaxMessage, 64<<20) }
@@ -45,6 +53,7 @@ type Server struct {
 	dial   *dialer
 	status atomic.Pointer[Status]
 	offer  atomic.Pointer[Offer]
+	file   catalogFile // keeps it
 
 	// Unattributed counts the server's questions that the hub declined because they could have been for several clients.
 	Unattributed atomic.Int64
@@ -86,6 +95,7 @@ func NewServer(cfg *config.Server, opt *Options) *Server {
 		return s
 	}
 	s.setStatus(Status{State: StateIdle})
+	recall(s)
 	return s
 }
 
@@ -121,7 +131,7 @@ func (s *Server) Started() time.Time {
 	return time.Time{}
 }
 
-// Start starts the server's goroutine and reads its offer in the background.
+// Start starts the server's goroutine and connects in the background where the offer is not known, or lifecycle asks for it.
 func (s *Server) Start() {
 	s.begin.Do(func() {
 		s.started.Store(time.Now().UnixNano())
@@ -129,9 +139,9 @@ func (s *Server) Start() {
 			close(s.ended)
 			return
 		}
-		k := &keeper{s: s, results: make(chan dialed), offers: make(chan offered)}
+		k := &keeper{s: s, results: make(chan dialed), offers: make(chan offered), breaker: breaker{cool: s.opt.CoolDown}}
 		go k.run()
-		s.tasks.Go(k.prefetch)
+		s.tasks.Go(func() { prefetch(s) })
 	})
 }
 
@@ -143,11 +153,16 @@ func (s *Server) acquire(ctx context.Context) (*Conn, error) {
 	if err := s.unusable(); err != nil {
 		return nil, err
 	}
-	w := want{reply: make(chan dialed, 1)}
+	return s.want(ctx, false)
+}
+
+// want waits for the shared connection, anew for another one than there is.
+func (s *Server) want(ctx context.Context, anew bool) (*Conn, error) {
+	w := want{reply: make(chan dialed, 1), anew: anew}
 	select {
 	case s.wants <- w:
 	case <-s.ended:
-		return nil, &Error{Kind: Removed, Text: "is shut down", NotSent: true}
+		return nil, shutDown()
 	case <-ctx.Done():
 		return nil, stopped(ctx)
 	}
@@ -159,6 +174,18 @@ func (s *Server) acquire(ctx context.Context) (*Conn, error) {
 		e.NotSent = true
 		return nil, e
 	}
+}
+
+// Reconnect ends the shared connection, forgets what has failed before, and connects at once. Calls in flight have a short
+// while to end. The error, an *[Error], says what came of it, or why the server may not run.
+func (s *Server) Reconnect(ctx context.Context) error {
+	if err := s.unusable(); err != nil {
+		return s.dial.named(err)
+	}
+	if _, err := s.want(ctx, true); err != nil {
+		return s.dial.named(err)
+	}
+	return nil
 }
 
 // unusable says why the configuration keeps the server from running, and what mends that; nil where it may run.

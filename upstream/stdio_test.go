@@ -128,8 +128,7 @@ func TestB041(t *testing.T) {
 	mustCall(t, s, "echo", "")
 }
 
-// B043, B053: a first start that is slow fails by the timeout, which the error names, and is not held
-// against the later ones.
+// B043, B053: a first start that is slow fails by the timeout, which the error names, and the very next call tries again.
 func TestB043(t *testing.T) {
 	t.Parallel()
 	cfg, log := program(t, "well")
@@ -140,7 +139,6 @@ func TestB043(t *testing.T) {
 	s := start(t, cfg)
 	_, err := callTool(s, "echo", "")
 	has(t, asError(t, err).Error(), "did not finish the MCP handshake within 2s", "raise connectTimeoutMs", "it last wrote: installing")
-	eventually(t, "a later start to succeed", func() bool { return s.Status().State == upstream.StateReady })
 	mustCall(t, s, "echo", "")
 	s.Close()
 	noneAlive(t, log)

@@ -100,7 +100,7 @@ func serve(g *globals, cfg *config.Config, listen string, log zerolog.Logger) er
 	if err != nil {
 		return err
 	}
-	h, closeHub := newHub(cfg, log, key)
+	h, closeHub := newHub(g, cfg, log, key)
 	opt := frontOptions(cfg, log)
 	opt.SessionDir = filepath.Join(g.dataDir, "sessions")
 	f := front.New(h, opt)
@@ -149,12 +149,14 @@ func untilSignal(served <-chan error) error {
 }
 
 // newHub makes the hub and its reaper; the returned function ends both.
-func newHub(cfg *config.Config, log zerolog.Logger, key []byte) (*hub.Hub, func()) {
+func newHub(g *globals, cfg *config.Config, log zerolog.Logger, key []byte) (*hub.Hub, func()) {
 	reaper := &upstream.Reaper{}
 	if self, err := os.Executable(); err == nil {
 		reaper = upstream.NewReaper(self, reaperVerb)
 	}
-	h := hub.New(cfg, hub.Options{Log: log, Version: version, Reaper: reaper, StateKey: key})
+	catalogs := filepath.Join(g.dataDir, "catalogs")
+	h := hub.New(cfg, hub.Options{Log: log, Version: version, Reaper: reaper, StateKey: key, CatalogDir: catalogs})
+	upstream.SweepCatalogs(catalogs)
 	return h, func() {
 		h.Close()
 		_ = reaper.Close()
@@ -219,15 +221,15 @@ func stdioCommand(g *globals) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return serveStdio(cfg, log)
+			return serveStdio(g, cfg, log)
 		},
 	}
 }
 
-func serveStdio(cfg *config.Config, log zerolog.Logger) error {
+func serveStdio(g *globals, cfg *config.Config, log zerolog.Logger) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	h, closeHub := newHub(cfg, log, nil)
+	h, closeHub := newHub(g, cfg, log, nil)
 	h.Start()
 	f := front.New(h, frontOptions(cfg, log))
 	write := func(line []byte) error {
