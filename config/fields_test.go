@@ -143,6 +143,8 @@ var settingsRows = []struct {
 	{`"inbound": {"allowedOrigins": ["https://App.example.com/", "http://localhost:3000", "https://a:443", "http://a:443", "app://x"]}`, func(s config.Settings) any { return s.Inbound.AllowedOrigins },
 		[]string{"https://app.example.com", "http://localhost:3000", "https://a", "http://a:443", "app://x"}},
 	{`"limits": {"maxMessageBytes": 1048576}`, func(s config.Settings) any { return s.Limits.MaxMessageBytes }, int64(1 << 20)},
+	{`"maxProcesses": 7`, func(s config.Settings) any { return s.MaxProcesses }, 7},
+	{`"maxProcessMemoryMB": 512`, func(s config.Settings) any { return s.MaxProcessMemoryMB }, 512},
 	{`"pinTools": "off"`, func(s config.Settings) any { return s.PinTools }, "off"},
 }
 

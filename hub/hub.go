@@ -71,6 +71,7 @@ func New(cfg *config.Config, opt Options) *Hub {
 	}
 	up := &upstream.Options{
 		Log: opt.Log, Version: opt.Version, MaxMessage: int(cfg.Settings.Limits.MaxMessageBytes), Reaper: opt.Reaper, CatalogDir: opt.CatalogDir,
+		Processes: upstream.NewProcesses(cfg.Settings.MaxProcesses, cfg.Settings.MaxProcessMemoryMB),
 		OnChange: func(*upstream.Server) {
 			h.changes.Add(1)
 			select {

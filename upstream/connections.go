@@ -38,6 +38,15 @@ func (c *connections) LastUsed() time.Time {
 	return last
 }
 
+// needed is when the shared connection was last needed: for a call, or to be made.
+func (c *connections) needed() time.Time {
+	last := c.LastUsed()
+	if conn := c.conn.Load(); conn != nil && conn.made.After(last) {
+		last = conn.made
+	}
+	return last
+}
+
 // PID is the process of the shared connection, 0 where there is none.
 func (c *connections) PID() int {
 	if conn := c.conn.Load(); conn != nil && conn.Err() == nil {
