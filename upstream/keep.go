@@ -141,6 +141,8 @@ func (k *keeper) restart(w want) {
 	k.failures, k.drops, k.retryAt, k.retry = 0, 0, time.Time{}, nil
 	if k.gone != nil {
 		k.drop(restartGrace)
+		s := k.s
+		s.tasks.Go(func() { rejoin(s, backoffFirst, false) }) // should this attempt fail
 	}
 	k.waiting = append(k.waiting, w)
 	if k.connecting {
