@@ -148,6 +148,8 @@ var settingsRows = []struct {
 	{`"importConfigs": ["claude", "codex"]`, func(s config.Settings) any { return s.ImportConfigs }, []string{"claude", "codex"}},
 	{`"projectDir": "/p"`, func(s config.Settings) any { return s.ProjectDir }, "/p"},
 	{`"skills": ["s"]`, func(s config.Settings) any { return s.Skills }, []string{"s"}},
+	{`"maxProcesses": 7`, func(s config.Settings) any { return s.MaxProcesses }, 7},
+	{`"maxProcessMemoryMB": 512`, func(s config.Settings) any { return s.MaxProcessMemoryMB }, 512},
 }
 
 func TestFieldsOfSettings(t *testing.T) {

@@ -50,10 +50,12 @@ type Settings struct {
 	Network Network `json:"network" pending:"*"`
 	// Servers that clients may hand over at run time: none, HTTP servers, or any.
 	SessionServers string `json:"sessionServers" default:"off" enum:"off,http,any"`
-	// Programs alive at a time; above it, the least recently used idle one is shut down first. 0: no limit.
-	MaxProcesses int `json:"maxProcesses" default:"0" min:"0" max:"1000000" pending:"*"`
-	// Memory of all programs together in MiB; above it, the least recently used idle one is shut down first. 0: no limit.
-	MaxProcessMemoryMB int `json:"maxProcessMemoryMB" default:"0" min:"0" max:"1000000000" pending:"*"`
+	// Programs alive at a time; above it, the least recently used idle one is shut down first, and where none is idle a
+	// program that is to be started waits for up to its `connectTimeoutMs`. 0: no limit.
+	MaxProcesses int `json:"maxProcesses" default:"0" min:"0" max:"1000000"`
+	// Resident memory of all programs together in MiB, looked at every 30 s and when one is started; above it, the same
+	// happens. Known on Linux only. 0: no limit.
+	MaxProcessMemoryMB int `json:"maxProcessMemoryMB" default:"0" min:"0" max:"1000000000"`
 	// What a changed description or schema of an approved tool leads to.
 	PinTools string `json:"pinTools" default:"warn" enum:"off,warn,block"`
 	// Where tokens, scopes, promotions and artifacts live: `file` is the data directory; a `redis://` URL is shared by hubs.

@@ -59,7 +59,7 @@ func (h fleet) apply(cfg *config.Config) Report {
 func (h fleet) renew(cfg *config.Config) (*roster, Report) {
 	old := h.base.roster.Load()
 	rep := Report{Added: []string{}, Removed: []string{}, Changed: []string{}, Kept: []string{}}
-	anew := h.upstreams == nil || old.set.Limits.MaxMessageBytes != cfg.Settings.Limits.MaxMessageBytes
+	anew := h.upstreams == nil || shared(old.set) != shared(&cfg.Settings)
 	if anew {
 		h.upstreams = h.upstreamOptions(&cfg.Settings)
 	}
@@ -95,11 +95,17 @@ func (h fleet) renew(cfg *config.Config) (*roster, Report) {
 	return now, rep
 }
 
+// shared are the settings that servers are made with, so that all are made anew where they change.
+func shared(set *config.Settings) [3]int64 {
+	return [3]int64{set.Limits.MaxMessageBytes, int64(set.MaxProcesses), int64(set.MaxProcessMemoryMB)}
+}
+
 // upstreamOptions are what the servers share.
 func (h fleet) upstreamOptions(set *config.Settings) *upstream.Options {
 	return &upstream.Options{
 		Log: h.opt.Log, Version: h.opt.Version, MaxMessage: int(set.Limits.MaxMessageBytes), Reaper: h.opt.Reaper, CatalogDir: h.opt.CatalogDir,
-		OnChange: h.changed, OnNotice: subscriptions(h).notice, OnAsk: apartness(h).orphan, Starts: make(chan struct{}, startsAtOnce),
+		Processes: upstream.NewProcesses(set.MaxProcesses, set.MaxProcessMemoryMB),
+		OnChange:  h.changed, OnNotice: subscriptions(h).notice, OnAsk: apartness(h).orphan, Starts: make(chan struct{}, startsAtOnce),
 	}
 }
 
