@@ -96,7 +96,9 @@ func (r *rig) reload() (Reloaded, error) {
 		return Reloaded{}, err
 	}
 	r.cfg.Store(cfg)
-	return Reloaded{Report: r.hub.Reload(cfg), Problems: ProblemsOf(cfg, All)}, nil
+	done := Reloaded{Report: r.hub.Reload(cfg)}
+	done.Problems = ProblemsOf(r.hub.Problems(), All)
+	return done, nil
 }
 
 // do sends a request as a plain curl would.

@@ -61,9 +61,9 @@ type ProblemView struct {
 }
 
 // ProblemsOf describes the problems that meant picks.
-func ProblemsOf(cfg *config.Config, meant func(config.Problem) bool) []ProblemView {
+func ProblemsOf(all []config.Problem, meant func(config.Problem) bool) []ProblemView {
 	views := []ProblemView{}
-	for _, p := range cfg.Problems {
+	for _, p := range all {
 		if meant(p) {
 			views = append(views, ProblemView{p.File, p.Line, p.Column, p.Path, p.Server, p.Severity.String(), p.Message})
 		}
@@ -100,9 +100,13 @@ func getServer(a *api, w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	cfg, entry := a.Config(), s.Config()
+	if newest := cfg.Server(s.Name()); newest != nil { // it may have moved in its file
+		entry = newest
+	}
 	d := ServerDetail{
-		ServerView: a.view(s), Entry: s.Config().Place(""), Published: []string{},
-		Problems: ProblemsOf(a.Config(), func(p config.Problem) bool { return p.Server == s.Name() }),
+		ServerView: a.view(s), Entry: entry.Place(""), Published: []string{},
+		Problems: ProblemsOf(a.Hub.Problems(), func(p config.Problem) bool { return p.Server == s.Name() }),
 	}
 	if offer := s.Offer(); offer != nil {
 		d.ServerInfo = offer.ServerInfo()

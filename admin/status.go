@@ -26,7 +26,7 @@ func getStatus(a *api, w http.ResponseWriter, _ *http.Request) error {
 	cfg := a.Config()
 	v := StatusView{
 		Version: a.Version, PID: os.Getpid(), Started: a.Started, UptimeSeconds: time.Since(a.Started).Seconds(), Enabled: cfg.Settings.Enabled,
-		States: map[string]int{}, Tools: len((hub.Guide{Hub: a.Hub}).Tools()), Problems: ProblemsOf(cfg, All),
+		States: map[string]int{}, Tools: len((hub.Guide{Hub: a.Hub}).Tools()), Problems: ProblemsOf(a.Hub.Problems(), All),
 	}
 	for _, s := range a.Hub.Servers() {
 		v.Servers++

@@ -31,7 +31,7 @@ func (e *entry) written(key string) bool {
 	return ok
 }
 
-// finish checks a decoded entry, and expands it unless it is disabled: then its variables need not be there.
+// finish checks a decoded entry, and expands it unless it is disabled or untrusted: then its variables need not be there.
 func (e *entry) finish(env func(string) (string, bool)) {
 	if e.broken {
 		return
@@ -43,7 +43,7 @@ func (e *entry) finish(env func(string) (string, bool)) {
 		return
 	}
 	e.checkIdle()
-	if e.server.Enabled {
+	if e.server.Enabled && e.server.Untrusted == "" {
 		e.expand(env)
 		e.checkProgram()
 		e.checkURL()

@@ -21,6 +21,10 @@ type Config struct {
 	// Servers is in file order, the first mention of a name deciding its place. Entries that cannot run are among them,
 	// with Failed set.
 	Servers []*Server
+	// Skills are those of the setting skills.
+	Skills []Skill
+	// Files are all files that were looked for, those that are not there among them.
+	Files []string
 	// Problems is everything found wrong or doubtful in all files, in order of file, line and column.
 	Problems []Problem
 }
@@ -34,6 +38,27 @@ func (c *Config) Server(name string) *Server {
 	}
 	return nil
 }
+
+// Source is where an entry comes from. Where two have one name, the earlier in this list wins.
+type Source string
+
+const (
+	// SourceFile is a file of the hub's own.
+	SourceFile Source = ""
+	// SourceImport is another client's file.
+	SourceImport Source = "import"
+	// SourceProject is the project's .mcphub/config.json.
+	SourceProject Source = "project"
+	// SourceRegistered is somebody who has handed the server over to the running hub, for everybody.
+	SourceRegistered Source = "registered"
+	// SourceScope is the same for those alone who are in a scope.
+	SourceScope Source = "scope"
+	// SourceSkill is a skill.
+	SourceSkill Source = "skill"
+)
+
+// HandedOver says that the entry is in no file.
+func (s Source) HandedOver() bool { return s == SourceRegistered || s == SourceScope }
 
 // Severity says whether a problem takes something out of service.
 type Severity int
@@ -66,7 +91,9 @@ type Problem struct {
 // String is one line: file:line:column: severity: path: message, without the parts that are empty.
 func (p Problem) String() string {
 	s := p.Severity.String() + ": "
-	if p.File != "" {
+	if p.File != "" && p.Line == 0 {
+		s = p.File + ": " + s
+	} else if p.File != "" {
 		s = fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, s)
 	}
 	if p.Path != "" {

@@ -56,7 +56,7 @@ func TestDefaultsOfSettings(t *testing.T) {
 		Enabled: true, ToolPrefix: "mcp", ToolSeparator: "_", MaxToolNameLength: 50, SearchThreshold: 10,
 		NativeToolSearch: "auto", ToolCall: "auto", ResourceTools: "auto",
 		Policy: config.Policy{Mode: "auto"}, Limits: config.Limits{MaxMessageBytes: 64 << 20},
-		SessionServers: "off", PinTools: "off", Store: "file",
+		SessionServers: "off", PinTools: "warn", Store: "file",
 	}
 	for _, text := range []string{`{}`, `{"settings": {}}`, `{"settings": null, "mcpServers": null}`} {
 		if got := parse(t, text); !reflect.DeepEqual(got.Settings, want) || len(got.Problems) > 0 {
@@ -143,7 +143,13 @@ var settingsRows = []struct {
 	{`"inbound": {"allowedOrigins": ["https://App.example.com/", "http://localhost:3000", "https://a:443", "http://a:443", "app://x"]}`, func(s config.Settings) any { return s.Inbound.AllowedOrigins },
 		[]string{"https://app.example.com", "http://localhost:3000", "https://a", "http://a:443", "app://x"}},
 	{`"limits": {"maxMessageBytes": 1048576}`, func(s config.Settings) any { return s.Limits.MaxMessageBytes }, int64(1 << 20)},
-	{`"pinTools": "off"`, func(s config.Settings) any { return s.PinTools }, "off"},
+	{`"pinTools": "block"`, func(s config.Settings) any { return s.PinTools }, "block"},
+	{`"sessionServers": "http"`, func(s config.Settings) any { return s.SessionServers }, "http"},
+	{`"importConfigs": ["claude", "codex"]`, func(s config.Settings) any { return s.ImportConfigs }, []string{"claude", "codex"}},
+	{`"projectDir": "/p"`, func(s config.Settings) any { return s.ProjectDir }, "/p"},
+	{`"skills": ["s"]`, func(s config.Settings) any { return s.Skills }, []string{"s"}},
+	{`"maxProcesses": 7`, func(s config.Settings) any { return s.MaxProcesses }, 7},
+	{`"maxProcessMemoryMB": 512`, func(s config.Settings) any { return s.MaxProcessMemoryMB }, 512},
 }
 
 func TestFieldsOfSettings(t *testing.T) {
@@ -183,7 +189,7 @@ func TestEveryFieldIsTested(t *testing.T) {
 
 // TestPendingFieldsKeepTheirDefaults: what is refused must not act either.
 func TestPendingFieldsKeepTheirDefaults(t *testing.T) {
-	c := parse(t, `{"settings": {"searchThreshold": 3, "policy": {"mode": "read-only", "mood": 1}, "pinTools": "block", "outputGuard": {"redact": true}},
+	c := parse(t, `{"settings": {"searchThreshold": 3, "policy": {"mode": "read-only", "mood": 1}, "stubSwap": true, "outputGuard": {"redact": true}},
 		"mcpServers": {"a": {"command": "x", "perCaller": true, "maxConcurrent": 3, "directTools": ["x"]}}}`)
 	s := c.Servers[0]
 	if s.PerCaller || s.MaxConcurrent != 0 || s.DirectTools != nil || len(s.Failed) != 3 {

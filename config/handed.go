@@ -9,7 +9,7 @@ import (
 // the setting sessionServers. Their ${VAR} expand to nothing but defaults and no variable of the hub's environment
 // reaches them, since those who hand them over need not be those who run the hub. The error names everything that is
 // wrong.
-func HandedOver(data []byte, allow string) ([]*Server, error) {
+func HandedOver(data []byte, as Source, allow string) ([]*Server, error) {
 	cfg, err := Parse("the request", data, func(string) (string, bool) { return "", false })
 	if err != nil {
 		return nil, err
@@ -24,7 +24,7 @@ func HandedOver(data []byte, allow string) ([]*Server, error) {
 		errs = append(errs, errors.New(`there is no server in it; write {"mcpServers": {"name": {…}}}`))
 	}
 	for _, s := range cfg.Servers {
-		s.HandedOver = true
+		s.Source = as
 		switch {
 		case allow != "http" && allow != "any":
 			errs = append(errs, errors.New(`servers cannot be handed over: the setting sessionServers is "off"`))

@@ -2,7 +2,6 @@ package config
 
 import (
 	_ "embed"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -30,15 +29,7 @@ var serverName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
 // is in Config.Problems.
 func Load(paths []string, env func(string) (string, bool)) (*Config, error) {
 	l := newLoader(env)
-	var errs []error
-	for _, path := range paths {
-		data, err := readFile(path)
-		if err == nil {
-			err = l.add(path, data)
-		}
-		errs = append(errs, err)
-	}
-	if err := errors.Join(errs...); err != nil {
+	if err := l.addAll(paths); err != nil {
 		return nil, err
 	}
 	return l.config(), nil
@@ -75,6 +66,12 @@ type loader struct {
 	hub      decoder // hub-wide problems, and where settings were written
 	entries  []*entry
 	byName   map[string]*entry
+	skills   []Skill
+
+	looked  []string // the files that were looked for
+	trust   *Trust
+	project string        // the project's directory
+	mark    func(*Server) // marks entries that give way to earlier ones; nil while the hub's own files are read
 }
 
 // entry is a server under construction.
@@ -172,13 +169,20 @@ func (l *loader) entry(val hujson.Value, at place, name string) *entry {
 	_, isObject := val.Value.(*hujson.Object)
 	e.broken = !isObject
 	old := l.byName[name]
+	if l.mark != nil && old != nil {
+		l.hub.warnf(e.place, "has no effect: %s has a server of the same name, and wins", old.server.where())
+		return e
+	}
+	if l.mark != nil {
+		l.mark(e.server)
+	}
 	l.byName[name] = e
 	if old == nil {
 		l.entries = append(l.entries, e)
 		return e
 	}
 	l.hub.problems = append(l.hub.problems, old.problems...)
-	l.hub.warnf(old.place, "has no effect: %s:%d has a server of the same name, and the later file wins", e.server.File, e.server.Line)
+	l.hub.warnf(old.place, "has no effect: %s has a server of the same name, and the later file wins", e.server.where())
 	l.entries[slices.Index(l.entries, old)] = e
 	return e
 }
@@ -208,7 +212,7 @@ func hasBelow(at map[string]place, key string) bool {
 func (l *loader) config() *Config {
 	l.checkSettings()
 	l.startupTimeout()
-	c := &Config{Settings: l.settings}
+	c := &Config{Settings: l.settings, Skills: l.skills, Files: l.looked}
 	for _, e := range l.entries {
 		e.finish(l.env)
 		e.keepPlaces()

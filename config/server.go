@@ -15,8 +15,10 @@ type Server struct {
 	Line int `json:"-"`
 	// Failed lists the errors that keep this entry from running; empty when it can run. See Reason.
 	Failed []Problem `json:"-"`
-	// HandedOver says that the entry is in no file: somebody has given it to the running hub.
-	HandedOver bool `json:"-"`
+	// Source is where the entry comes from.
+	Source Source `json:"-"`
+	// Skill is the skill that carries the server, "" for none. Its tools are not listed before that is read.
+	Skill string `json:"-"`
 	// Untrusted is the directory that has to be trusted before the entry may run (mcphub trust DIR); "" where it may.
 	Untrusted string `json:"-"`
 	// BearerToken is the value of the variable that bearerTokenEnv names.

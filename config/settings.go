@@ -21,11 +21,11 @@ type Settings struct {
 	// What is taken out of, and cut from, what servers return.
 	OutputGuard OutputGuard `json:"outputGuard" pending:"*"`
 	// Client programs whose MCP files in the project directory are imported.
-	ImportConfigs []string `json:"importConfigs" enum:"claude,cursor,vscode,codex,gemini,windsurf" pending:"*"`
+	ImportConfigs []string `json:"importConfigs" enum:"claude,cursor,vscode,codex,gemini,windsurf"`
 	// Where project and imported files are looked for. Empty: the directory of the configuration file.
-	ProjectDir string `json:"projectDir" pending:"*"`
+	ProjectDir string `json:"projectDir"`
 	// Directories with skills that carry servers.
-	Skills []string `json:"skills" pending:"*"`
+	Skills []string `json:"skills"`
 	// Public callback URL of logins, when the hub is behind a proxy or port forwarding.
 	OAuthCallbackURL string `json:"oauthCallbackUrl" pending:"*"`
 	// The hub's own public base URL: http or https, with a host, without query or fragment. No slash at the end.
@@ -50,10 +50,12 @@ type Settings struct {
 	Network Network `json:"network" pending:"*"`
 	// Servers that clients may hand over at run time: none, HTTP servers, or any.
 	SessionServers string `json:"sessionServers" default:"off" enum:"off,http,any"`
-	// Programs alive at a time; above it, the least recently used idle one is shut down first. 0: no limit.
-	MaxProcesses int `json:"maxProcesses" default:"0" min:"0" max:"1000000" pending:"*"`
-	// Memory of all programs together in MiB; above it, the least recently used idle one is shut down first. 0: no limit.
-	MaxProcessMemoryMB int `json:"maxProcessMemoryMB" default:"0" min:"0" max:"1000000000" pending:"*"`
+	// Programs alive at a time; above it, the least recently used idle one is shut down first, and where none is idle a
+	// program that is to be started waits for up to its `connectTimeoutMs`. 0: no limit.
+	MaxProcesses int `json:"maxProcesses" default:"0" min:"0" max:"1000000"`
+	// Resident memory of all programs together in MiB, looked at every 30 s and when one is started; above it, the same
+	// happens. Known on Linux only. 0: no limit.
+	MaxProcessMemoryMB int `json:"maxProcessMemoryMB" default:"0" min:"0" max:"1000000000"`
 	// What a changed description or schema of an approved tool leads to.
 	PinTools string `json:"pinTools" default:"warn" enum:"off,warn,block"`
 	// Where tokens, scopes, promotions and artifacts live: `file` is the data directory; a `redis://` URL is shared by hubs.

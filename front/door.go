@@ -16,22 +16,25 @@ import (
 type door struct {
 	hosts   []string // names that may be asked for besides localhost, without port
 	origins []string // pages that may ask besides the hub's own
+	maxBody int64    // bytes of a request's body
 }
 
-func newDoor(in config.Inbound, publicURL string) door {
-	d := door{origins: slices.Clone(in.AllowedOrigins)}
-	for _, h := range in.AllowedHosts {
+func newDoor(set *config.Settings) *door {
+	d := &door{origins: slices.Clone(set.Inbound.AllowedOrigins), maxBody: set.Limits.MaxMessageBytes}
+	for _, h := range set.Inbound.AllowedHosts {
 		d.hosts = append(d.hosts, strings.ToLower(h))
 	}
-	if u, err := url.Parse(publicURL); err == nil && u.Host != "" {
+	if u, err := url.Parse(set.PublicURL); err == nil && u.Host != "" {
 		d.hosts = append(d.hosts, strings.ToLower(u.Hostname()))
 		d.origins = append(d.origins, u.Scheme+"://"+u.Host)
 	}
 	return d
 }
 
-func (d *door) check(next http.Handler) http.Handler {
+// check lets requests through that the present door allows.
+func (f *Front) check(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		d := f.door.Load()
 		if !d.hostAllowed(r.Host) {
 			http.Error(w, "Host "+r.Host+" is not allowed: add it to inbound.allowedHosts", http.StatusForbidden)
 			return

@@ -20,9 +20,7 @@ import (
 // Options are what a front needs besides its hub. The zero value of a duration means its default.
 type Options struct {
 	Log         zerolog.Logger
-	Inbound     config.Inbound
-	PublicURL   string        // the hub's own address behind a proxy; "" when there is none
-	MaxBody     int64         // bytes of a request's body; 0 means 64 MiB
+	Settings    *config.Settings
 	Heartbeat   time.Duration // between comments on a quiet stream; 20 s
 	WriteWait   time.Duration // how long one write to a stream may take; 10 s
 	SessionDir  string        // where sessions outlive the process; "": they do not
@@ -33,7 +31,7 @@ type Options struct {
 type Front struct {
 	opt      Options
 	hub      *hub.Hub
-	door     door
+	door     atomic.Pointer[door]
 	sessions sessions
 	store    store
 	calls    atomic.Int64
@@ -47,14 +45,15 @@ func New(h *hub.Hub, opt Options) *Front {
 	setDefault(&opt.Heartbeat, 20*time.Second)
 	setDefault(&opt.WriteWait, 10*time.Second)
 	setDefault(&opt.SessionIdle, time.Hour)
-	if opt.MaxBody == 0 {
-		opt.MaxBody = 64 << 20
-	}
-	f := &Front{opt: opt, hub: h, door: newDoor(opt.Inbound, opt.PublicURL), stopping: make(chan struct{}), store: store{opt.SessionDir}}
+	f := &Front{opt: opt, hub: h, stopping: make(chan struct{}), store: store{opt.SessionDir}}
+	f.Reload(opt.Settings)
 	f.sessions.byID = map[string]*session{}
 	f.sweeper.Go(f.sweep)
 	return f
 }
+
+// Reload applies other settings to the requests that come from now on.
+func (f *Front) Reload(set *config.Settings) { f.door.Store(newDoor(set)) }
 
 func setDefault(d *time.Duration, to time.Duration) {
 	if *d == 0 {
@@ -75,7 +74,7 @@ func (f *Front) Mount(r chi.Router) {
 }
 
 // Guard is the middleware of every route: it catches panics and keeps foreign web pages out.
-func (f *Front) Guard(next http.Handler) http.Handler { return f.recover(f.door.check(next)) }
+func (f *Front) Guard(next http.Handler) http.Handler { return f.recover(f.check(next)) }
 
 // Drain ends the streams that would never end by themselves, so that the HTTP server can shut down.
 // Requests under way go on.
@@ -84,8 +83,8 @@ func (f *Front) Drain() {
 	f.hub.Quiet()
 }
 
-// Sessions is how many sessions there are.
-func (f *Front) Sessions() int { return len(f.sessions.all()) }
+// Sessions is how many sessions a front has.
+func Sessions(f *Front) int { return len(f.sessions.all()) }
 
 // Close ends all sessions.
 func (f *Front) Close() {

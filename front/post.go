@@ -86,7 +86,8 @@ func (f web) readBody(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 		http.Error(w, "send the header Content-Type: application/json", http.StatusUnsupportedMediaType)
 		return nil, false
 	}
-	if r.ContentLength > f.opt.MaxBody {
+	most := f.door.Load().maxBody
+	if r.ContentLength > most {
 		http.Error(w, "the body is over limits.maxMessageBytes", http.StatusRequestEntityTooLarge)
 		return nil, false
 	}
@@ -96,7 +97,7 @@ func (f web) readBody(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 		body = make([]byte, n)
 		_, err = io.ReadFull(r.Body, body)
 	} else {
-		body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, f.opt.MaxBody))
+		body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, most))
 	}
 	if err == nil {
 		return body, true

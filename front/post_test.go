@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"mcphub/config"
 	"mcphub/wire"
 )
 
@@ -55,7 +56,7 @@ func TestB093(t *testing.T) {
 }
 
 func TestBadRequests(t *testing.T) {
-	r := newRig(t, map[string]entry{"up": stdio("well")}, Options{MaxBody: 1 << 20})
+	r := newRig(t, map[string]entry{"up": stdio("well")}, Options{Settings: &config.Settings{Limits: config.Limits{MaxMessageBytes: 1 << 20}}})
 	session := r.initialize("/mcp", wire.V20251125)
 	for name, c := range map[string]struct {
 		body    string
@@ -136,10 +137,10 @@ func TestBatches(t *testing.T) {
 
 // TestB131 sends what a foreign web page would.
 func TestB131(t *testing.T) {
-	opt := Options{PublicURL: "https://hub.example"}
-	opt.Inbound.AllowedHosts = []string{"mcphub.lan"}
-	opt.Inbound.AllowedOrigins = []string{"https://app.example"}
-	r := newRig(t, map[string]entry{"up": stdio("well")}, opt)
+	r := newRig(t, map[string]entry{"up": stdio("well")}, Options{})
+	r.front.Reload(&config.Settings{PublicURL: "https://hub.example", Inbound: config.Inbound{
+		AllowedHosts: []string{"mcphub.lan"}, AllowedOrigins: []string{"https://app.example"},
+	}, Limits: config.Limits{MaxMessageBytes: 1 << 20}})
 	own := strings.TrimPrefix(r.url, "http://")
 	for _, c := range []struct {
 		host, origin string

@@ -57,6 +57,9 @@ func newRig(t testing.TB, servers map[string]entry, opt Options) *rig {
 	}
 	h := hub.New(cfg, hub.Options{Log: zerolog.Nop(), Version: "test"})
 	h.Start()
+	if opt.Settings == nil {
+		opt.Settings = &cfg.Settings
+	}
 	f := New(h, opt)
 	router := chi.NewRouter()
 	f.Mount(router)

@@ -95,7 +95,7 @@ func (v *view) couldBe(s *upstream.Server, name string) bool {
 		return true
 	}
 	set := v.roster.Load().set
-	return strings.HasPrefix(name, strings.TrimSuffix(publish(set, s.Name(), "", false), set.ToolSeparator))
+	return strings.HasPrefix(name, strings.TrimSuffix(publish(set, s.Config(), "", false), set.ToolSeparator))
 }
 
 // unknownTool says why a name cannot be called, where the hub knows.

@@ -154,11 +154,11 @@ func (c *catalog) nameTools(set *config.Settings) {
 	holders := map[string][]*tool{}
 	for _, t := range c.tools {
 		bare := t.server.Config().BareNames
-		name, why := named(set, t.server.Name(), t.part(), bare)
+		name, why := named(set, t.server.Config(), t.part(), bare)
 		if first := holders[name]; bare && len(first) > 0 && first[0].server != t.server {
 			c.note(t.server.Name(), "tool %q keeps its prefix: server %q already publishes %q", t.own, first[0].server.Name(), name)
 			why = fmt.Sprintf("server %q already publishes %s", first[0].server.Name(), name)
-			name = publish(set, t.server.Name(), t.part(), false)
+			name = publish(set, t.server.Config(), t.part(), false)
 		}
 		t.renamed = why
 		holders[name] = append(holders[name], t)

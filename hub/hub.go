@@ -24,6 +24,8 @@ type Options struct {
 	StateKey []byte
 	// ScopeDir is where scopes outlast the process; "": they do not.
 	ScopeDir string
+	// Registered is the file in which registered servers outlast the process; "": they do not.
+	Registered string
 	// Pins are the tools that were approved; nil: those of this process.
 	Pins *Pins
 	// ScopeGrace is how long a scope outlasts its last session, which may come back; 0 means 30 s.
@@ -58,8 +60,12 @@ type Hub struct {
 	claims claims                 // whose a task or an elicitation is
 	pins   *Pins
 
-	reloading sync.Mutex        // held while servers are started and retired
-	upstreams *upstream.Options // of the servers made now
+	problems atomic.Pointer[[]config.Problem]
+
+	reloading  sync.Mutex     // held while servers are started and retired; guards the next three
+	cfg        *config.Config // the one that holds
+	registered registered
+	upstreams  *upstream.Options // of the servers made now
 
 	mu       sync.Mutex // guards the rest
 	clients  map[*Client]struct{}
@@ -81,6 +87,9 @@ func New(cfg *config.Config, opt Options) *Hub {
 	}
 	h.ctx, h.stop = context.WithCancel(context.Background())
 	h.base = newView(h, newRoster(&cfg.Settings, h.pins, nil))
+	if err := h.Registry().load(); err != nil {
+		opt.Log.Error().Err(err).Msg("registered servers")
+	}
 	first, _ := fleet{h}.renew(cfg)
 	h.base = newView(h, first)
 	h.nowhere = newView(h, newRoster(&cfg.Settings, h.pins, nil))
@@ -122,6 +131,9 @@ func (h *Hub) Servers() []*upstream.Server { return h.base.servers() }
 // Server returns the configured server of that name, nil where there is none.
 func (h *Hub) Server(name string) *upstream.Server { return h.base.server(name) }
 
+// Problems is what is wrong or doubtful in the configuration that holds.
+func (h *Hub) Problems() []config.Problem { return *h.problems.Load() }
+
 // Has says whether there is such a door.
 func (h *Hub) Has(d Door) bool {
 	if d.Scope != "" {
@@ -155,24 +167,4 @@ func (h *Hub) viewOf(c *Client) *view {
 // sees says whether a server is among those that a client sees as one.
 func (h *Hub) sees(c *Client, s *upstream.Server) bool {
 	return c.Server == "" && h.viewOf(c).server(s.Name()) == s
-}
-
-// views are all views there are.
-func (h *Hub) views() []*view {
-	views := []*view{h.base}
-	for _, sc := range h.scopes.all() {
-		views = append(views, sc.view)
-	}
-	return views
-}
-
-// changed notes that a server's offer or state is another.
-func (h *Hub) changed(*upstream.Server) {
-	for _, v := range h.views() {
-		v.changes.Add(1)
-	}
-	select {
-	case h.dirty <- struct{}{}:
-	default:
-	}
 }

@@ -18,17 +18,17 @@ var reserved = map[string]bool{
 // publish is the name that clients see for a tool: a function of the server's name, the tool's name
 // and the settings, never of what else there is. It stays inside [A-Za-z0-9_-], which every model API
 // takes; where characters had to go, a hash of the true names keeps it unique.
-func publish(set *config.Settings, server, tool string, bare bool) string {
-	name, _ := named(set, server, tool, bare)
+func publish(set *config.Settings, of *config.Server, tool string, bare bool) string {
+	name, _ := named(set, of, tool, bare)
 	return name
 }
 
 // named is publish, and why the name has a suffix, "" where it has none.
-func named(set *config.Settings, server, tool string, bare bool) (name, why string) {
+func named(set *config.Settings, of *config.Server, tool string, bare bool) (name, why string) {
 	whole := tool
 	if !bare {
-		whole = server + set.ToolSeparator + tool
-		if set.ToolPrefix != "" {
+		whole = of.Name + set.ToolSeparator + tool
+		if set.ToolPrefix != "" && of.Source != config.SourceRegistered {
 			whole = set.ToolPrefix + set.ToolSeparator + whole
 		}
 	}
@@ -43,7 +43,7 @@ func named(set *config.Settings, server, tool string, bare bool) (name, why stri
 	default:
 		return name, ""
 	}
-	return suffixed(set, name, server, tool), why
+	return suffixed(set, name, of.Name, tool), why
 }
 
 // suffixed cuts name to make room for a hash of server and tool.

@@ -146,7 +146,7 @@ func (h *Hub) Approve(server string) ([]string, error) {
 		return nil, fmt.Errorf("no server %s is configured", server)
 	}
 	changed := h.pins.approve(server)
-	h.changed(s)
+	fleet{h}.changed(s)
 	h.base.current()
 	return changed, h.pins.save()
 }

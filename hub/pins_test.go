@@ -27,6 +27,8 @@ func TestPins(t *testing.T) {
 				t.Cleanup(h.Close)
 				ask(t, h, "", wire.ToolsCall, `{"name":"mcp_up_whoami"}`) // so that it is connected
 				<-h.Server("up").Settled()
+				<-h.Server("other").Settled()
+				ask(t, h, "", wire.ToolsList, `{}`) // from here on, a change is one
 				_, news := session(t, h)
 				return h, news
 			}

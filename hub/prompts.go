@@ -31,7 +31,7 @@ func (c *catalog) readPrompts(s *upstream.Server, offer *upstream.Offer) (prompt
 // namePrompts publishes prompts under names made like those of tools. The hub's own prompt comes last.
 func (c *catalog) namePrompts(set *config.Settings, prompts []*prompt) []item {
 	count := map[string]int{}
-	name := func(p *prompt) string { return publish(set, p.server.Name(), p.own, p.server.Config().BareNames) }
+	name := func(p *prompt) string { return publish(set, p.server.Config(), p.own, p.server.Config().BareNames) }
 	for _, p := range prompts {
 		count[name(p)]++
 	}

@@ -22,8 +22,16 @@ type Report struct {
 func (h *Hub) Reload(cfg *config.Config) Report {
 	h.reloading.Lock()
 	defer h.reloading.Unlock()
+	return fleet{h}.apply(cfg)
+}
+
+// fleet starts and ends the hub's servers.
+type fleet struct{ *Hub }
+
+// apply has the servers be those of a configuration and of the registry; reloading is held.
+func (h fleet) apply(cfg *config.Config) Report {
 	old := h.base.roster.Load()
-	now, report := fleet{h}.renew(cfg)
+	now, report := h.renew(cfg)
 	for _, s := range now.servers {
 		if old.byName[s.Name()] != s {
 			s.Start()
@@ -35,30 +43,31 @@ func (h *Hub) Reload(cfg *config.Config) Report {
 	}
 	for _, name := range report.Changed {
 		for _, l := range listed {
-			herald{h}.announceFor(name, l.changed)
+			herald(h).announceFor(name, l.changed)
 		}
 	}
 	for _, s := range old.servers {
 		if now.byName[s.Name()] != s {
-			h.tasks.Go(func() { fleet{h}.retire(s) })
+			h.tasks.Go(func() { h.retire(s) })
 		}
 	}
 	return report
 }
-
-// fleet starts and ends the hub's servers.
-type fleet struct{ *Hub }
 
 // renew makes the roster of a configuration from the servers that are there and, where an entry is another, new ones.
 // They are not started.
 func (h fleet) renew(cfg *config.Config) (*roster, Report) {
 	old := h.base.roster.Load()
 	rep := Report{Added: []string{}, Removed: []string{}, Changed: []string{}, Kept: []string{}}
-	anew := h.upstreams == nil || old.set.Limits.MaxMessageBytes != cfg.Settings.Limits.MaxMessageBytes
+	anew := h.upstreams == nil || shared(old.set) != shared(&cfg.Settings)
 	if anew {
 		h.upstreams = h.upstreamOptions(&cfg.Settings)
 	}
-	entries := cfg.Servers
+	h.cfg = cfg
+	h.Registry().read()
+	entries, lost := h.Registry().merge(cfg)
+	problems := slices.Concat(cfg.Problems, lost)
+	h.problems.Store(&problems)
 	if !cfg.Settings.Enabled {
 		entries = nil
 	}
@@ -78,6 +87,9 @@ func (h fleet) renew(cfg *config.Config) (*roster, Report) {
 		servers = append(servers, upstream.NewServer(entry, h.upstreams))
 	}
 	now := newRoster(&cfg.Settings, h.pins, servers)
+	for _, entry := range entries {
+		now.entries[entry.Name] = entry
+	}
 	for _, s := range old.servers {
 		if now.byName[s.Name()] == nil {
 			rep.Removed = append(rep.Removed, s.Name())
@@ -86,11 +98,17 @@ func (h fleet) renew(cfg *config.Config) (*roster, Report) {
 	return now, rep
 }
 
+// shared are the settings that servers are made with, so that all are made anew where they change.
+func shared(set *config.Settings) [3]int64 {
+	return [3]int64{set.Limits.MaxMessageBytes, int64(set.MaxProcesses), int64(set.MaxProcessMemoryMB)}
+}
+
 // upstreamOptions are what the servers share.
 func (h fleet) upstreamOptions(set *config.Settings) *upstream.Options {
 	return &upstream.Options{
 		Log: h.opt.Log, Version: h.opt.Version, MaxMessage: int(set.Limits.MaxMessageBytes), Reaper: h.opt.Reaper, CatalogDir: h.opt.CatalogDir,
-		OnChange: h.changed, OnNotice: subscriptions(h).notice, OnAsk: apartness(h).orphan, Starts: make(chan struct{}, startsAtOnce),
+		Processes: upstream.NewProcesses(set.MaxProcesses, set.MaxProcessMemoryMB),
+		OnChange:  h.changed, OnNotice: subscriptions(h).notice, OnAsk: apartness(h).orphan, Starts: make(chan struct{}, startsAtOnce),
 	}
 }
 
@@ -137,5 +155,25 @@ func (h fleet) keepCatalogs() {
 		case <-h.ctx.Done():
 			return
 		}
+	}
+}
+
+// views are all views there are.
+func (h fleet) views() []*view {
+	views := []*view{h.base}
+	for _, sc := range h.scopes.all() {
+		views = append(views, sc.view)
+	}
+	return views
+}
+
+// changed notes that a server's offer or state is another.
+func (h fleet) changed(*upstream.Server) {
+	for _, v := range h.views() {
+		v.changes.Add(1)
+	}
+	select {
+	case h.dirty <- struct{}{}:
+	default:
 	}
 }

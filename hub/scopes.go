@@ -170,7 +170,7 @@ func (ss Scopes) open(id string, rec scopeRecord) (*scope, error) {
 	h.reloading.Lock()
 	defer h.reloading.Unlock()
 	base := h.base.roster.Load()
-	entries, err := config.HandedOver(rec.Given, base.set.SessionServers)
+	entries, err := config.HandedOver(rec.Given, config.SourceScope, base.set.SessionServers)
 	if err != nil {
 		return nil, err
 	}

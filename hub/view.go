@@ -23,10 +23,19 @@ type roster struct {
 	servers []*upstream.Server
 	byName  map[string]*upstream.Server
 	pins    *Pins
+	entries map[string]*config.Server // by name, as the newest configuration has them; a server that was kept has an older one
+}
+
+// entry is the newest entry of a server, which says where it stands now.
+func (r *roster) entry(s *upstream.Server) *config.Server {
+	if e := r.entries[s.Name()]; e != nil {
+		return e
+	}
+	return s.Config()
 }
 
 func newRoster(set *config.Settings, pins *Pins, servers []*upstream.Server) *roster {
-	r := &roster{set: set, pins: pins, servers: servers, byName: map[string]*upstream.Server{}}
+	r := &roster{set: set, pins: pins, servers: servers, byName: map[string]*upstream.Server{}, entries: map[string]*config.Server{}}
 	for _, s := range servers {
 		r.byName[s.Name()] = s
 	}
@@ -41,13 +50,15 @@ func (r *roster) with(more []*upstream.Server) *roster {
 			servers = append(servers, s)
 		}
 	}
-	return newRoster(r.set, r.pins, servers)
+	joined := newRoster(r.set, r.pins, servers)
+	joined.entries = r.entries
+	return joined
 }
 
 // changed are the tools of a server that are not what was approved, where that matters. Who has handed a server over has
 // approved it.
 func (r *roster) changed(s *upstream.Server, offer *upstream.Offer) map[string]bool {
-	if r.set.PinTools == "off" || s.Config().HandedOver {
+	if r.set.PinTools == "off" || s.Config().Source.HandedOver() {
 		return nil
 	}
 	return r.pins.changed(s.Name(), offer)

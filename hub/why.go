@@ -91,6 +91,9 @@ type inquiry struct {
 	asked string
 }
 
+// entry is the newest entry of a server.
+func (q inquiry) entry(s *upstream.Server) *config.Server { return q.roster.Load().entry(s) }
+
 // means says whether what was asked for is this tool of a server.
 func (q inquiry) means(at route) bool {
 	return q.asked == at.own || q.asked == at.server.Name()+"/"+at.own
@@ -132,9 +135,9 @@ func (q inquiry) listed(t *tool) Why {
 	}
 	if t.part() != t.own {
 		w.say("Its entry names it %q.", t.part())
-		w.at(t.server, "tools."+t.own+".name")
+		w.at(q.entry(t.server), "tools."+t.own+".name")
 	}
-	w.standing(t.server)
+	w.standing(t.server, q.entry(t.server))
 	if t.blocked {
 		w.Verdict, w.Callable, w.Fix = Pinned, false, "mcphub approve "+t.server.Name()
 		w.Text = fmt.Sprintf("%s is hidden, since the tool %q of server %q has changed since it was approved and settings.pinTools is block.", t.name, t.own, t.server.Name())
@@ -148,7 +151,7 @@ func (q inquiry) left() (Why, bool) {
 	for _, l := range q.c.left {
 		s := l.server
 		part := (&tool{server: s, own: l.own}).part()
-		if !q.means(l.route) && q.asked != publish(set, s.Name(), part, s.Config().BareNames) && q.asked != publish(set, s.Name(), part, false) {
+		if !q.means(l.route) && q.asked != publish(set, s.Config(), part, s.Config().BareNames) && q.asked != publish(set, s.Config(), part, false) {
 			continue
 		}
 		w := Why{Asked: q.asked, Verdict: Filtered, Server: s.Name(), Tool: l.own, State: string(s.Status().State)}
@@ -159,7 +162,7 @@ func (q inquiry) left() (Why, bool) {
 			return w, true
 		}
 		w.Text = fmt.Sprintf("Server %q has the tool %q, and its entry leaves it out: %s.", s.Name(), l.own, reasonOf(s.Config(), l.key))
-		w.at(s, l.key)
+		w.at(q.entry(s), l.key)
 		w.Fix = fmt.Sprintf("edit %s:%d, then: mcphub reload", w.At.File, w.At.Line)
 		return w, true
 	}
@@ -192,7 +195,7 @@ func (q inquiry) unread() (Why, bool) {
 			w.Tool = own
 		}
 		w.Text = fmt.Sprintf("The tools of server %q are not known.", s.Name())
-		w.standing(s)
+		w.standing(s, q.entry(s))
 		return w, true
 	}
 	return Why{}, false
@@ -248,14 +251,14 @@ func (q inquiry) near() (names []string) {
 func (w *Why) say(format string, args ...any) { w.Text += " " + fmt.Sprintf(format, args...) }
 
 // at points to a field of a server's entry.
-func (w *Why) at(s *upstream.Server, key string) {
-	place := s.Config().Place(key)
+func (w *Why) at(entry *config.Server, key string) {
+	place := entry.Place(key)
 	w.At = &place
 }
 
 // standing tells how its server is doing, and what that means for a call.
-func (w *Why) standing(s *upstream.Server) {
-	cfg, st := s.Config(), s.Status()
+func (w *Why) standing(s *upstream.Server, cfg *config.Server) {
+	st := s.Status()
 	w.Server, w.State, w.Fix = s.Name(), string(st.State), st.Fix
 	switch st.State {
 	case upstream.StateReady:
@@ -264,17 +267,17 @@ func (w *Why) standing(s *upstream.Server) {
 		w.say("The server is %s: a call waits until it is connected, at most %v (connectTimeoutMs).", st.State, cfg.ConnectTimeout)
 		if cfg.Lifecycle == config.LifecycleLazy {
 			w.say(`"lifecycle": "keep-alive" in its entry keeps it connected.`)
-			w.at(s, "lifecycle")
+			w.at(cfg, "lifecycle")
 		}
 	default:
 		w.Callable = w.Callable && st.State == upstream.StateDegraded
 		w.say("The server is %s: %s.", st.State, strings.TrimSuffix(st.Reason, "."))
-		w.at(s, "")
+		w.at(cfg, "")
 	}
 	switch {
 	case len(cfg.Failed) > 0:
 		w.At = &config.Place{File: cfg.Failed[0].File, Line: cfg.Failed[0].Line, Path: cfg.Failed[0].Path}
 	case !cfg.Enabled:
-		w.at(s, "enabled")
+		w.at(cfg, "enabled")
 	}
 }

@@ -1,10 +1,13 @@
 package hub
 
 import (
+	"encoding/json"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"mcphub/config"
 	"mcphub/internal/testmcp"
 	"mcphub/wire"
 )
@@ -115,6 +118,48 @@ func TestWhyAgreesWithTheList(t *testing.T) {
 		if again := (Guide{h}).Why(tool.Server + "/" + tool.Own); again.Name != tool.Name {
 			t.Errorf("%s/%s is %+v", tool.Server, tool.Own, again)
 		}
+	}
+}
+
+// TestWhyFollowsTheFile: an entry that a reload finds elsewhere in its file is the same one, and its lines are others.
+func TestWhyFollowsTheFile(t *testing.T) {
+	e := offering(t, "one", "two")
+	e["excludeTools"] = []string{"two"}
+	h := settled(t, nil, "up", e)
+	text, err := json.MarshalIndent(map[string]any{"servers": map[string]any{"up": e}}, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved, err := config.Parse("moved.json", text, os.LookupEnv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if done := h.Reload(moved); !slices.Equal(done.Kept, []string{"up"}) {
+		t.Fatalf("%+v", done)
+	}
+	w := Guide{h}.Why("up/two")
+	if w.At == nil || w.At.File != "moved.json" || w.At.Line < 3 || w.At.Path != "servers.up.excludeTools[0]" || !strings.Contains(w.Fix, "moved.json") {
+		t.Errorf("%+v at %+v", w, w.At)
+	}
+}
+
+// TestWhyOfWhatIsPinned tells of a tool that has changed since it was approved.
+func TestWhyOfWhatIsPinned(t *testing.T) {
+	h := settled(t, map[string]any{"pinTools": "block"}, "up", stdio("well"))
+	tools(t, h) // approves what it finds
+	_, news := session(t, h)
+	ask(t, h, "", wire.ToolsCall, `{"name":"mcp_up_redescribe","arguments":{"text":"Sends your keys to me."}}`)
+	news.until(wire.ToolsChanged)
+	for _, name := range []string{"mcp_up_echo", "up/echo", "echo"} {
+		if w := (Guide{h}).Why(name); w.Verdict != Pinned || w.Callable || w.Fix != "mcphub approve up" || w.Server != "up" {
+			t.Errorf("%s: %+v", name, w)
+		}
+	}
+	if _, err := h.Approve("up"); err != nil {
+		t.Fatal(err)
+	}
+	if w := (Guide{h}).Why("echo"); w.Verdict != Listed || !w.Callable {
+		t.Errorf("once it is approved: %+v", w)
 	}
 }
 

@@ -48,6 +48,7 @@ type child struct {
 	stdout  *os.File
 	stderr  *os.File
 	log     *ring
+	place   *place        // given back when it is gone
 	drained chan struct{} // closed when stderr has ended
 	gone    chan struct{} // closed when the process has ended, its group with it, and stderr is read
 	err     error         // why it ended; read after gone
@@ -57,12 +58,12 @@ type child struct {
 }
 
 // startChild starts the program of cfg in a process group of its own. Its stderr is drained into log always.
-func startChild(cfg *config.Server, log *ring, reaper *Reaper) (*child, error) {
+func startChild(cfg *config.Server, log *ring, reaper *Reaper, at *place) (*child, error) {
 	cmd, err := childCommand(cfg)
 	if err != nil {
 		return nil, err
 	}
-	c := &child{cmd: cmd, log: log, drained: make(chan struct{}), gone: make(chan struct{})}
+	c := &child{cmd: cmd, log: log, place: at, drained: make(chan struct{}), gone: make(chan struct{})}
 	var ours, theirs [3]*os.File
 	defer closeAll(theirs[:])
 	for i := range ours {
@@ -81,6 +82,7 @@ func startChild(cfg *config.Server, log *ring, reaper *Reaper) (*child, error) {
 		closeAll(ours[:])
 		return nil, fault(Unavailable, err, "starting %s", cfg.Command)
 	}
+	at.runs(cmd.Process.Pid)
 	if err := reaper.watch(cmd.Process.Pid); err != nil {
 		log.add([]byte("mcphub: the reaper does not run: " + err.Error()))
 	}
@@ -149,6 +151,7 @@ func (c *child) wait(reaper *Reaper) {
 	_ = c.stderr.SetReadDeadline(deadline)
 	_ = c.stdin.Close()
 	<-c.drained
+	c.place.free()
 	close(c.gone)
 }
 

@@ -82,6 +82,7 @@ type Conn struct {
 	version   atomic.Pointer[string]
 	unclaimed func(*Conn, wire.Message) // gets the messages that belong to no call; must not block
 	link      link
+	made      time.Time
 	lastID    atomic.Int64
 	strays    atomic.Int64 // answers that nobody waited for
 
@@ -104,7 +105,7 @@ type Conn struct {
 
 func newConn(unclaimed func(*Conn, wire.Message)) *Conn {
 	c := &Conn{
-		unclaimed: unclaimed, flights: newFlights(), questions: questions{open: map[string]*exchange{}},
+		unclaimed: unclaimed, made: time.Now(), flights: newFlights(), questions: questions{open: map[string]*exchange{}},
 		done: make(chan struct{}), replies: make(chan struct{}, repliesAtOnce),
 	}
 	c.ctx, c.stop = context.WithCancel(context.Background())

@@ -8,11 +8,20 @@ import (
 
 // connections are a server's live connections, and what is known of their use.
 type connections struct {
-	conn atomic.Pointer[Conn] // the shared one
-	used atomic.Int64         // when a connection that is gone was last used, in Unix nanoseconds; 0: never
+	conn    atomic.Pointer[Conn] // the shared one
+	started atomic.Int64         // in Unix nanoseconds; 0 before Start
+	used    atomic.Int64         // when a connection that is gone was last used, in Unix nanoseconds; 0: never
 
 	mu    sync.Mutex // guards extra
 	extra map[*Conn]struct{}
+}
+
+// Started is when Start was called, the zero time before.
+func (c *connections) Started() time.Time {
+	if at := c.started.Load(); at != 0 {
+		return time.Unix(0, at)
+	}
+	return time.Time{}
 }
 
 // InFlight is how many calls of clients are under way, over all connections.
@@ -34,6 +43,15 @@ func (c *connections) LastUsed() time.Time {
 		if used := conn.use().last; used.After(last) {
 			last = used
 		}
+	}
+	return last
+}
+
+// needed is when the shared connection was last needed: for a call, or to be made.
+func (c *connections) needed() time.Time {
+	last := c.LastUsed()
+	if conn := c.conn.Load(); conn != nil && conn.made.After(last) {
+		last = conn.made
 	}
 	return last
 }

@@ -58,7 +58,7 @@ func (d *dialer) shared(ctx context.Context, unclaimed func(*Conn, wire.Message)
 		return conn, nil
 	}
 	e := d.unopened(err)
-	if timed.Err() != nil && ctx.Err() == nil {
+	if timed.Err() != nil && ctx.Err() == nil && !e.crowded {
 		e.Kind, e.Text = Unavailable, fmt.Sprintf("did not finish the MCP handshake within %v: raise connectTimeoutMs if it needs longer", d.cfg.ConnectTimeout)
 		if words := d.log.words(lastWords); words != "" {
 			e.Text += "; it last wrote: " + words
@@ -139,8 +139,12 @@ func (d *dialer) program(ctx context.Context, unclaimed func(*Conn, wire.Message
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // ends the one that has lost
 	known := d.known()
+	at, err := d.opt.Processes.take(ctx)
+	if err != nil {
+		return nil, err
+	}
 	results := make(chan launched)
-	d.launch(ctx, known, unclaimed, results)
+	d.launch(ctx, known, at, unclaimed, results)
 	running, spare := 1, known == eraUnknown
 	hedge := time.NewTimer(min(hedgeTime, d.cfg.ConnectTimeout/3))
 	defer hedge.Stop()
@@ -164,7 +168,7 @@ func (d *dialer) program(ctx context.Context, unclaimed func(*Conn, wire.Message
 		}
 		if second {
 			running, spare = running+1, false
-			d.launch(ctx, eraSession, unclaimed, results)
+			d.launch(ctx, eraSession, nil, unclaimed, results)
 		}
 	}
 }
@@ -181,11 +185,18 @@ type launched struct {
 	err  error
 }
 
-// launch starts one process and greets it. Its connection is closed where nobody takes it from results.
-func (d *dialer) launch(ctx context.Context, known era, unclaimed func(*Conn, wire.Message), results chan<- launched) {
-	d.tasks.Go(func() {
-		var r launched
-		if r.conn, r.err = dialStdio(d.cfg, d.opt, d.log, unclaimed); r.err == nil {
+// launch starts one process in its place, which is taken where it has none, and greets it. Its connection is closed where
+// nobody takes it from results.
+func (d *dialer) launch(ctx context.Context, known era, at *place, unclaimed func(*Conn, wire.Message), results chan<- launched) {
+	started := d.tasks.Go(func() {
+		r := launched{}
+		if at == nil {
+			at, r.err = d.opt.Processes.take(ctx)
+		}
+		if r.err == nil {
+			r.conn, r.err = dialStdio(d, at, unclaimed)
+		}
+		if r.err == nil {
 			if r.era, r.err = greet(ctx, r.conn, known); r.err != nil {
 				r.conn.Close()
 			}
@@ -198,13 +209,20 @@ func (d *dialer) launch(ctx context.Context, known era, unclaimed func(*Conn, wi
 			}
 		}
 	})
+	if !started {
+		at.free()
+	}
 }
 
 // own opens a connection for one client, without a greeting.
 func (d *dialer) own(ctx context.Context, unclaimed func(*Conn, wire.Message)) (*Conn, error) {
 	switch {
 	case d.cfg.Type == config.TypeStdio:
-		return dialStdio(d.cfg, d.opt, d.log, unclaimed)
+		at, err := d.opt.Processes.take(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return dialStdio(d, at, unclaimed)
 	case d.cfg.Type == config.TypeSSE, d.known() == eraEvents:
 		return dialSSE(ctx, d.endpoint, unclaimed)
 	}

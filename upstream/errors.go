@@ -40,6 +40,7 @@ type Error struct {
 
 	untaken bool // the connection was done before it took the call
 	exited  bool // the program has ended
+	crowded bool // there was no place for the program, which is no fault of it
 }
 
 func (e *Error) Error() string {

@@ -63,6 +63,8 @@ func (k *keeper) run() {
 			k.disconnected()
 		case <-k.idle:
 			k.lookIdle()
+		case y := <-k.s.yields:
+			k.yielded(y)
 		case <-k.s.stale:
 			k.stale = true
 			k.list()
@@ -139,6 +141,8 @@ func (k *keeper) restart(w want) {
 	k.failures, k.drops, k.retryAt, k.retry = 0, 0, time.Time{}, nil
 	if k.gone != nil {
 		k.drop(restartGrace)
+		s := k.s
+		s.tasks.Go(func() { rejoin(s, backoffFirst, false) }) // should this attempt fail
 	}
 	k.waiting = append(k.waiting, w)
 	if k.connecting {
@@ -190,12 +194,19 @@ func (k *keeper) connected(d dialed) {
 	k.waiting = nil
 }
 
-// unreached counts a failure to connect. A server that lacks credentials works, as far as the hub can tell.
+// unreached counts a failure to connect. A server that lacks credentials works, as far as the hub can tell, and so does one
+// that there is no room for.
 func (k *keeper) unreached(e *Error) {
 	now := time.Now()
-	if e.Kind == NeedsAuth {
+	switch {
+	case e.crowded:
 		k.breaker.released()
-	} else {
+		k.down(Status{State: StateIdle, Reason: e.Text})
+		k.s.settle()
+		return
+	case e.Kind == NeedsAuth:
+		k.breaker.released()
+	default:
 		k.breaker.failed(now)
 	}
 	k.failures++

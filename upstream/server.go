@@ -31,6 +31,8 @@ type Options struct {
 	// Starts bounds how many servers are connected in the background at once; nil means no bound.
 	Starts chan struct{}
 
+	// Processes bounds the programs that live at a time; nil means no bound.
+	Processes *Processes
 	// CatalogDir is the directory that keeps what servers offer, made where it is missing; "" keeps nothing.
 	CatalogDir string
 
@@ -58,21 +60,21 @@ type Server struct {
 	// Unattributed counts the server's questions that the hub declined because they could have been for several clients.
 	Unattributed atomic.Int64
 
-	started   atomic.Int64 // in Unix nanoseconds; 0 before Start
 	troubled  atomic.Bool  // the state is what a call has met, until another one meets better
 	refreshAt atomic.Int64 // when the lists have to be read again though nobody has said so, in Unix nanoseconds; 0: never
 
 	first  chan struct{} // closed when the first offer, or the first failure to get one, is known
 	settle func()        // closes first, once
 
-	wants chan want
-	stale chan struct{} // a list has changed; holds one token
-	begin sync.Once     // starts the goroutine, or sees that it never will
-	ended chan struct{} // closed when the goroutine has ended
-	ctx   context.Context
-	stop  context.CancelFunc
-	tasks tasks
-	wish  *Wishes
+	wants  chan want
+	yields chan yielding
+	stale  chan struct{} // a list has changed; holds one token
+	begin  sync.Once     // starts the goroutine, or sees that it never will
+	ended  chan struct{} // closed when the goroutine has ended
+	ctx    context.Context
+	stop   context.CancelFunc
+	tasks  tasks
+	wish   *Wishes
 }
 
 // NewServer prepares a server; Start starts its goroutine.
@@ -80,7 +82,7 @@ func NewServer(cfg *config.Server, opt *Options) *Server {
 	redact := newRedactor(cfg.Secrets)
 	s := &Server{
 		cfg: cfg, opt: opt, ring: &ring{redact: redact}, first: make(chan struct{}), connections: connections{extra: map[*Conn]struct{}{}},
-		wants: make(chan want), stale: make(chan struct{}, 1), ended: make(chan struct{}),
+		wants: make(chan want), yields: make(chan yielding), stale: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
 	s.wish = newWishes(s)
 	s.settle = sync.OnceFunc(func() { close(s.first) })
@@ -123,14 +125,6 @@ func (o *Options) changed(s *Server) {
 	}
 }
 
-// Started is when Start was called, the zero time before.
-func (s *Server) Started() time.Time {
-	if at := s.started.Load(); at != 0 {
-		return time.Unix(0, at)
-	}
-	return time.Time{}
-}
-
 // Start starts the server's goroutine and connects in the background where the offer is not known, or lifecycle asks for it.
 func (s *Server) Start() {
 	s.begin.Do(func() {
@@ -140,6 +134,7 @@ func (s *Server) Start() {
 			return
 		}
 		k := &keeper{s: s, results: make(chan dialed), offers: make(chan offered), breaker: breaker{cool: s.opt.CoolDown}}
+		s.opt.Processes.join(s)
 		go k.run()
 		s.tasks.Go(func() { prefetch(s) })
 	})
@@ -235,6 +230,7 @@ func (s *Server) Close() {
 	s.stop()
 	s.begin.Do(func() { close(s.ended) })
 	<-s.ended
+	s.opt.Processes.leave(s)
 	var closing sync.WaitGroup
 	for _, c := range s.all() {
 		closing.Go(c.Close)

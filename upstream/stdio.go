@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"mcphub/config"
 	"mcphub/wire"
 )
 
@@ -20,10 +19,12 @@ type stdioLink struct {
 	noise atomic.Int64 // lines on stdout that were no messages
 }
 
-// dialStdio starts the program of cfg; nothing is sent yet.
-func dialStdio(cfg *config.Server, opt *Options, log *ring, unclaimed func(*Conn, wire.Message)) (*Conn, error) {
-	c, err := startChild(cfg, log, opt.Reaper)
+// dialStdio starts the program of cfg in a place that was taken for it; nothing is sent yet.
+func dialStdio(d *dialer, at *place, unclaimed func(*Conn, wire.Message)) (*Conn, error) {
+	opt := d.opt
+	c, err := startChild(d.cfg, d.log, opt.Reaper, at)
 	if err != nil {
+		at.free()
 		return nil, err
 	}
 	conn := newConn(unclaimed)

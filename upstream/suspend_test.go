@@ -114,6 +114,46 @@ func TestCrashLoopIsSuspended(t *testing.T) {
 	}
 }
 
+// B066: a program that is killed while it serves has not failed, however often that happens, nor have the calls that came while
+// it was started anew.
+func TestKilledWhileServing(t *testing.T) {
+	t.Parallel()
+	cfg, log := program(t, "well")
+	s := start(t, cfg)
+	for range 8 {
+		var calls sync.WaitGroup
+		for range 10 {
+			calls.Go(func() { mustCall(t, s, "echo", "") })
+		}
+		calls.Wait()
+		conn, err := s.Connect(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		kill(t, s.PID())
+		<-conn.Done()
+	}
+	if n := len(log.Of(testmcp.EventStart)); n != 8 {
+		t.Errorf("%d processes for eight rounds", n)
+	}
+}
+
+// A keep-alive server that a reconnect could not bring back is tried on with nobody asking.
+func TestReconnectFailsKeptAlive(t *testing.T) {
+	t.Parallel()
+	cfg, _, open := gated(t)
+	open()
+	cfg.Lifecycle = config.LifecycleKeepAlive
+	s := start(t, cfg)
+	settled(t, s)
+	if err := os.Remove(cfg.Env["GATE"]); err != nil {
+		t.Fatal(err)
+	}
+	has(t, asError(t, s.Reconnect(context.Background())).Error(), "exit status 7")
+	open()
+	eventually(t, "the server to be back", func() bool { return s.Status().State == upstream.StateReady })
+}
+
 // Credentials that are missing are no failure of the server: it is never suspended for that.
 func TestNeedsAuthIsNotSuspended(t *testing.T) {
 	t.Parallel()

@@ -32,7 +32,8 @@ func (r *reloader) reload() (admin.Reloaded, error) {
 		r.log.Error().Err(err).Msg("the configuration was not reloaded")
 		return admin.Reloaded{}, err
 	}
-	done := admin.Reloaded{Report: r.hub.Reload(cfg), Problems: admin.ProblemsOf(cfg, admin.All)}
+	done := admin.Reloaded{Report: r.hub.Reload(cfg)}
+	done.Problems = admin.ProblemsOf(r.hub.Problems(), admin.All)
 	r.inUse.Store(cfg)
 	r.log.Info().Strs("added", done.Added).Strs("removed", done.Removed).Strs("changed", done.Changed).Int("kept", len(done.Kept)).Msg("reloaded")
 	return done, nil
@@ -42,6 +43,6 @@ func (r *reloader) reload() (admin.Reloaded, error) {
 func adminOptions(r *reloader, f *front.Front, done <-chan struct{}) admin.Options {
 	return admin.Options{
 		Hub: r.hub, Log: r.log, Version: version, Started: time.Now(), MaxBody: r.inUse.Load().Settings.Limits.MaxMessageBytes,
-		Config: r.inUse.Load, Reload: r.reload, Sessions: f.Sessions, Done: done,
+		Config: r.inUse.Load, Reload: r.reload, Sessions: func() int { return front.Sessions(f) }, Done: done,
 	}
 }

@@ -174,7 +174,7 @@ func newHub(g *globals, cfg *config.Config, log zerolog.Logger, key []byte) (*hu
 
 func frontOptions(cfg *config.Config, log zerolog.Logger) front.Options {
 	return front.Options{
-		Log: log, Inbound: cfg.Settings.Inbound, PublicURL: cfg.Settings.PublicURL, MaxBody: cfg.Settings.Limits.MaxMessageBytes,
+		Log: log, Settings: &cfg.Settings,
 	}
 }
 

@@ -39,7 +39,7 @@ func checkCommand(g *globals) *cobra.Command {
 				}
 			}
 			if g.json {
-				if err := printJSON(out, admin.ProblemsOf(cfg, admin.All)); err != nil {
+				if err := printJSON(out, admin.ProblemsOf(cfg.Problems, admin.All)); err != nil {
 					return err
 				}
 			}
