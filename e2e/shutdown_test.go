@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"mcphub/internal/testmcp"
 )
 
 // startEager runs the hub with three servers that are up before the test goes on, and returns the process ids of all
@@ -125,4 +128,28 @@ func statOf(pid int) []string {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	_, after, _ := strings.Cut(string(text), ") ")
 	return strings.Fields(after)
+}
+
+// B055: clients with open streams and a call under way keep the hub for no longer than its grace: it ends with exit code 0
+// and leaves no server.
+func TestB055(t *testing.T) {
+	command, args, env, log := testmcp.LoggedCommand(t, "well")
+	hub := lab.StartHub(t, Servers{"up": {"command": command, "args": args, "env": env}})
+	for range 5 {
+		visitGo(t, hub) // which opens its session's stream
+	}
+	call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"mcp_up_slow","arguments":{"ms":600000}}}`
+	answered := make(chan error, 1)
+	go func() {
+		response, err := http.Post(hub.URL+"/mcp", "application/json", strings.NewReader(call))
+		if err == nil {
+			err = response.Body.Close()
+		}
+		answered <- err
+	}()
+	log.WaitMessages(t, "tools/call", 1)
+	children := descendants(hub.Process.Pid)
+	hub.Stop(t)
+	awaitEnd(t, children)
+	<-answered
 }

@@ -38,7 +38,7 @@ func (h merged) initialize(ctx context.Context, r *Request) Answer {
 	out = append(out, `,"serverInfo":`...)
 	out = append(out, h.face.info()...)
 	out = appendInstructions(out, h.servers())
-	return Answer{Result: append(out, '}')}
+	return Answer{Result: ring{h.Hub}.mark(r, h.view, append(out, '}'))}
 }
 
 // metaServers is the member of initialize's _meta by which a client hands over servers for its session alone, as
@@ -77,7 +77,7 @@ func sessionVersion(asked string) string {
 }
 
 // discover describes the merged view to a stateless client.
-func (h merged) discover(ctx context.Context) Answer {
+func (h merged) discover(ctx context.Context, r *Request) Answer {
 	h.settle(ctx)
 	out := []byte(`{"resultType":"complete","supportedVersions":["`)
 	out = append(out, strings.Join(wire.Versions, `","`)...)
@@ -85,7 +85,7 @@ func (h merged) discover(ctx context.Context) Answer {
 	out = append(out, `,"_meta":`...)
 	out = append(out, h.face.meta()...)
 	out = appendInstructions(out, h.servers())
-	return Answer{Result: append(out, `,"ttlMs":0,"cacheScope":"private"}`...)}
+	return Answer{Result: ring{h.Hub}.mark(r, h.view, append(out, `,"ttlMs":0,"cacheScope":"private"}`...))}
 }
 
 // capabilities is what the merged view can do: what the hub does for every server, and the extensions

@@ -42,7 +42,8 @@ const startsAtOnce = 4
 type Hub struct {
 	opt  Options
 	face face
-	base *view // of all configured servers
+	id   string // by which a ring of hubs is known
+	base *view  // of all configured servers
 
 	scopes  scopeTable
 	nowhere *view // what a scope shows that has ended
@@ -77,7 +78,7 @@ type Hub struct {
 func New(cfg *config.Config, opt Options) *Hub {
 	opt.ScopeGrace = cmp.Or(opt.ScopeGrace, 30*time.Second)
 	h := &Hub{
-		opt: opt, face: face(opt.Version),
+		opt: opt, face: face(opt.Version), id: randomKey(),
 		dirty: make(chan struct{}, 1), quiet: make(chan struct{}), done: make(chan struct{}),
 		clients: map[*Client]struct{}{}, watchers: map[*watcher]struct{}{}, parked: map[string]*parked{},
 		sealer: newSealer(opt.StateKey), claims: newClaims(),

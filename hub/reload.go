@@ -108,7 +108,7 @@ func (h fleet) upstreamOptions(set *config.Settings) *upstream.Options {
 	return &upstream.Options{
 		Log: h.opt.Log, Version: h.opt.Version, MaxMessage: int(set.Limits.MaxMessageBytes), Reaper: h.opt.Reaper, CatalogDir: h.opt.CatalogDir,
 		Processes: upstream.NewProcesses(set.MaxProcesses, set.MaxProcessMemoryMB),
-		OnChange:  h.changed, OnNotice: subscriptions(h).notice, OnAsk: apartness(h).orphan, Starts: make(chan struct{}, startsAtOnce),
+		OnChange:  h.changed, Accept: ring(h).accept, OnNotice: subscriptions(h).notice, OnAsk: apartness(h).orphan, Starts: make(chan struct{}, startsAtOnce),
 	}
 }
 

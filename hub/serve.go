@@ -28,7 +28,7 @@ func (h *Hub) Serve(ctx context.Context, r *Request) Answer {
 	case wire.ResourceUnsubscribe:
 		return subscriptions{h}.unsubscribe(ctx, r)
 	case wire.Discover:
-		return m.discover(ctx)
+		return m.discover(ctx, r)
 	}
 	return m.serveBoth(ctx, r)
 }
@@ -43,7 +43,7 @@ type merged struct {
 func (h merged) serveModern(ctx context.Context, r *Request) Answer {
 	switch r.Msg.Method {
 	case wire.Discover:
-		return h.discover(ctx)
+		return h.discover(ctx, r)
 	case wire.Listen:
 		return subscriptions{h.Hub}.listen(ctx, r)
 	case wire.Initialize, wire.Ping, wire.SetLevel, wire.ResourcesSubscribe, wire.ResourceUnsubscribe:
@@ -62,7 +62,11 @@ func (h merged) serveBoth(ctx context.Context, r *Request) Answer {
 		for _, s := range h.servers() {
 			s.Refresh(false)
 		}
-		return h.current().lists[r.Msg.Method].answer(r.Msg.Params, r.modern())
+		answer := h.current().lists[r.Msg.Method].answer(r.Msg.Params, r.modern())
+		if r.Msg.Method == wire.ToolsList {
+			answer.Result = ring{h.Hub}.mark(r, h.view, answer.Result)
+		}
+		return answer
 	case wire.ToolsCall:
 		return h.callTool(ctx, r)
 	case wire.PromptsGet:

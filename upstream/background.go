@@ -87,7 +87,16 @@ const pingEvery = 30 * time.Second
 // keepAlive pings a server for as long as the connection lives, and ends one that is dead.
 func keepAlive(s *Server, conn *Conn) {
 	every := cmp.Or(s.opt.PingEvery, pingEvery)
-	for sleep(s.ctx, every) && conn.Err() == nil {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-conn.Done():
+			return
+		case <-s.ctx.Done():
+			return
+		}
 		if use := conn.use(); use.active > 0 || time.Since(use.last) < every {
 			continue // calls tell more than pings do, and a program that does one thing at a time answers no ping meanwhile
 		}

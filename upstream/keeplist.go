@@ -25,6 +25,11 @@ func (k *keeper) list() {
 	k.listing, k.stale = true, false
 	s.tasks.Go(func() {
 		offer, err := readOffer(s.ctx, &reader{conn: conn, timeout: s.cfg.RequestTimeout, left: s.opt.maxMessage(), before: s.offer.Load()})
+		if err == nil && s.opt.Accept != nil {
+			if why := s.opt.Accept(offer); why != nil {
+				err = &Error{Kind: Removed, Text: why.Error()}
+			}
+		}
 		if err == nil {
 			keep(s, offer)
 		}
@@ -64,6 +69,8 @@ func (k *keeper) listed(got offered) {
 			s.setStatus(Status{State: StateReady})
 		}
 		s.opt.changed(s)
+	case current && asError(got.err).Kind == Removed:
+		k.bar(asError(got.err).Text)
 	case current:
 		k.unlisted++
 		k.stale, k.pause = true, time.After(backoff(k.unlisted))
@@ -71,6 +78,17 @@ func (k *keeper) listed(got offered) {
 	}
 	s.settle()
 	k.list()
+}
+
+// bar ends the use of a server whose offer is not accepted. What it offered before goes too.
+func (k *keeper) bar(why string) {
+	s := k.s
+	st := Status{State: StateFailed, Reason: why, Fix: fix("mcphub remove NAME", s.cfg)}
+	s.barred.Store(&st)
+	s.offer.Store(nil)
+	k.drop(restartGrace)
+	s.setStatus(st)
+	s.opt.changed(s)
 }
 
 // notices is a sink for a call of the hub's own.

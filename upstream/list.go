@@ -20,6 +20,7 @@ type Offer struct {
 	Resources [][]byte
 	Templates [][]byte // of resources
 	Prompts   [][]byte
+	Meta      []byte           // raw _meta of tools/list; nil for an offer from before the start
 	TTL       map[string]int64 // by list method: milliseconds that the list may be kept; 0 where the server said nothing
 	Notes     []string         // what was wrong with the lists, for status
 
@@ -132,6 +133,9 @@ func (r *reader) list(ctx context.Context, method, member string) (items [][]byt
 			return items, nil
 		}
 		r.left -= len(answer.Result)
+		if method == wire.ToolsList && len(seen) == 0 {
+			r.offer.Meta = bytes.Clone(wire.Get(answer.Result, "_meta"))
+		}
 		if ttl, _ := wire.Int(wire.Get(answer.Result, "ttlMs")); ttl > 0 {
 			r.offer.TTL[method] = ttl
 		}

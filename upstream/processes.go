@@ -63,13 +63,21 @@ func (p *Processes) leave(s *Server) {
 	}
 }
 
-// lookEvery is how often a start that has to wait looks whether a program has become idle.
-const lookEvery = 50 * time.Millisecond
+// lookEvery is how often a start that has to wait looks whether a program has become idle; memoryEvery where that means
+// to look at all processes of the machine.
+const (
+	lookEvery   = 50 * time.Millisecond
+	memoryEvery = 500 * time.Millisecond
+)
 
 // take waits for a place, shutting down what is idle. The error is of kind Busy.
 func (p *Processes) take(ctx context.Context) (*place, error) {
 	if p == nil {
 		return nil, nil
+	}
+	every := lookEvery
+	if p.memory > 0 {
+		every = memoryEvery
 	}
 	for {
 		got, freed, full := p.try()
@@ -79,7 +87,7 @@ func (p *Processes) take(ctx context.Context) (*place, error) {
 		if p.makeRoom(ctx, full) {
 			continue
 		}
-		look := time.NewTimer(lookEvery)
+		look := time.NewTimer(every)
 		select {
 		case <-freed:
 		case <-look.C:

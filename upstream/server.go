@@ -23,6 +23,8 @@ type Options struct {
 
 	// OnChange is told that a server's offer or state has changed. It must not block.
 	OnChange func(*Server)
+	// Accept says why a server may not be used that offers this, for good; nil: all may.
+	Accept func(*Offer) error
 	// OnNotice is told of a notification on the shared connection that belongs to no call. It must not block.
 	OnNotice func(*Server, *Conn, wire.Message)
 	// OnAsk gets a request on the shared connection whose call cannot be made out, and says whether it
@@ -55,7 +57,8 @@ type Server struct {
 	dial   *dialer
 	status atomic.Pointer[Status]
 	offer  atomic.Pointer[Offer]
-	file   catalogFile // keeps it
+	file   catalogFile            // keeps it
+	barred atomic.Pointer[Status] // what the server offers is not accepted
 
 	// Unattributed counts the server's questions that the hub declined because they could have been for several clients.
 	Unattributed atomic.Int64
@@ -174,6 +177,7 @@ func (s *Server) want(ctx context.Context, anew bool) (*Conn, error) {
 // Reconnect ends the shared connection, forgets what has failed before, and connects at once. Calls in flight have a short
 // while to end. The error, an *[Error], says what came of it, or why the server may not run.
 func (s *Server) Reconnect(ctx context.Context) error {
+	s.barred.Store(nil)
 	if err := s.unusable(); err != nil {
 		return s.dial.named(err)
 	}
@@ -185,7 +189,7 @@ func (s *Server) Reconnect(ctx context.Context) error {
 
 // unusable says why the configuration keeps the server from running, and what mends that; nil where it may run.
 func (s *Server) unusable() *Error {
-	if state, _ := standstill(s.cfg); state == "" {
+	if state, _ := standstill(s.cfg); state == "" && s.barred.Load() == nil {
 		return nil
 	}
 	st := s.Status()
