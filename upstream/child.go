@@ -20,6 +20,7 @@ const endGrace = 2 * time.Second
 var baseEnv = []string{
 	"PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "USER", "LOGNAME", "SHELL", "TERM",
 	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "no_proxy", "all_proxy",
+	"MCPHUB_WITHIN", // by which hubs are kept from starting themselves
 }
 
 // environment is what the child of cfg gets: the base set or everything, then the entry's own env.
