@@ -17,6 +17,7 @@ import (
 type reloader struct {
 	flags *globals
 	hub   *hub.Hub
+	front *front.Front
 	log   zerolog.Logger
 	inUse atomic.Pointer[config.Config]
 
@@ -34,15 +35,16 @@ func (r *reloader) reload() (admin.Reloaded, error) {
 	}
 	done := admin.Reloaded{Report: r.hub.Reload(cfg)}
 	done.Problems = admin.ProblemsOf(r.hub.Problems(), admin.All)
+	r.front.Reload(&cfg.Settings)
 	r.inUse.Store(cfg)
 	r.log.Info().Strs("added", done.Added).Strs("removed", done.Removed).Strs("changed", done.Changed).Int("kept", len(done.Kept)).Msg("reloaded")
 	return done, nil
 }
 
 // adminOptions are the operator's door of a hub; done is closed when its streams have to end.
-func adminOptions(r *reloader, f *front.Front, done <-chan struct{}) admin.Options {
+func adminOptions(r *reloader, done <-chan struct{}) admin.Options {
 	return admin.Options{
 		Hub: r.hub, Log: r.log, Version: version, Started: time.Now(), MaxBody: r.inUse.Load().Settings.Limits.MaxMessageBytes,
-		Config: r.inUse.Load, Reload: r.reload, Sessions: func() int { return front.Sessions(f) }, Done: done,
+		Config: r.inUse.Load, Reload: r.reload, Sessions: func() int { return front.Sessions(r.front) }, Done: done,
 	}
 }

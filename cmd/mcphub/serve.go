@@ -103,14 +103,15 @@ func serve(g *globals, cfg *config.Config, listen string, log zerolog.Logger) er
 	h, closeHub := newHub(g, cfg, log, key)
 	opt := frontOptions(cfg, log)
 	opt.SessionDir = filepath.Join(g.dataDir, "sessions")
+	opt.Refuse = admin.Refuse
 	f := front.New(h, opt)
 	router := chi.NewRouter()
 	f.Mount(router)
-	again, draining := &reloader{flags: g, hub: h, log: log}, make(chan struct{})
+	again, draining := &reloader{flags: g, hub: h, front: f, log: log}, make(chan struct{})
 	again.inUse.Store(cfg)
 	router.Group(func(r chi.Router) {
 		r.Use(f.Guard)
-		admin.Mount(r, adminOptions(again, f, draining))
+		admin.Mount(r, adminOptions(again, draining))
 	})
 	server := &http.Server{Handler: router, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
 	served := make(chan error, 1)
