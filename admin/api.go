@@ -42,18 +42,18 @@ func (a *api) mount(r chi.Router) {
 	for _, route := range routes {
 		r.Method(route.method, route.path, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if err := route.handle(a, w, r); err != nil {
-				a.fail(w, r, err)
+				fail(w, r, err)
 			}
 		}))
 	}
 	r.NotFound(func(w http.ResponseWriter, r *http.Request) {
-		a.fail(w, r, problem("not_found", "the API has no %s; GET /api/openapi.json lists what it has", r.URL.Path))
+		fail(w, r, problem("not_found", "the API has no %s; GET /api/openapi.json lists what it has", r.URL.Path))
 	})
-	r.MethodNotAllowed(func(w http.ResponseWriter, req *http.Request) { a.wrongMethod(w, req, r) })
+	r.MethodNotAllowed(func(w http.ResponseWriter, req *http.Request) { wrongMethod(w, req, r) })
 }
 
 // wrongMethod says which methods a path of the router has.
-func (a *api) wrongMethod(w http.ResponseWriter, r *http.Request, router chi.Routes) {
+func wrongMethod(w http.ResponseWriter, r *http.Request, router chi.Routes) {
 	path := chi.RouteContext(r.Context()).RoutePath
 	var allowed []string
 	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
@@ -62,7 +62,7 @@ func (a *api) wrongMethod(w http.ResponseWriter, r *http.Request, router chi.Rou
 		}
 	}
 	w.Header().Set("Allow", strings.Join(allowed, ", "))
-	a.fail(w, r, problem("wrong_method", "%s takes %s, not %s", r.URL.Path, strings.Join(allowed, " and "), r.Method))
+	fail(w, r, problem("wrong_method", "%s takes %s, not %s", r.URL.Path, strings.Join(allowed, " and "), r.Method))
 }
 
 type requestKey struct{}
@@ -82,7 +82,7 @@ func (a *api) enter(next http.Handler) http.Handler {
 		defer func() {
 			if p := recover(); p != nil && p != http.ErrAbortHandler {
 				a.Log.Error().Str("request", id).Interface("panic", p).Bytes("stack", debug.Stack()).Msg("panic")
-				a.fail(w, r, problem("internal", "the hub failed on this request; its log has the reason under request %s", id))
+				fail(w, r, problem("internal", "the hub failed on this request; its log has the reason under request %s", id))
 			} else if p != nil {
 				panic(p)
 			}
@@ -121,8 +121,19 @@ func writeJSON(w http.ResponseWriter, v any) error {
 	return nil
 }
 
+// Refuse answers a request that may not come in: as a problem under /api, in plain text elsewhere.
+func Refuse(w http.ResponseWriter, r *http.Request, reason string) {
+	if strings.HasPrefix(r.URL.Path, "/api/") || r.URL.Path == "/api" {
+		(&api{}).enter(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			fail(w, r, problem("not_allowed", "%s", reason))
+		})).ServeHTTP(w, r)
+		return
+	}
+	http.Error(w, reason, http.StatusForbidden)
+}
+
 // fail answers with an error as a problem.
-func (a *api) fail(w http.ResponseWriter, r *http.Request, err error) {
+func fail(w http.ResponseWriter, r *http.Request, err error) {
 	var p *Problem
 	if !errors.As(err, &p) {
 		p = problem("internal", "%v", err)

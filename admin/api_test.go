@@ -14,14 +14,15 @@ import (
 
 func TestStatusAndServers(t *testing.T) {
 	r := newRig(t, every(t))
-	var servers []ServerView
-	r.into(&servers, http.MethodGet, "/api/servers", "")
-	states := map[string]int{}
 	byName := map[string]ServerView{}
-	for _, s := range servers {
-		states[s.State]++
-		byName[s.Name] = s
-	}
+	eventually(t, "locked is not just being tried again", func() bool {
+		var servers []ServerView
+		r.into(&servers, http.MethodGet, "/api/servers", "")
+		for _, s := range servers {
+			byName[s.Name] = s
+		}
+		return byName["locked"].State == "needs_auth"
+	})
 	for name, want := range map[string]string{"well": "ready", "off": "disabled", "wrong": "failed", "locked": "needs_auth", "modern": "ready"} {
 		if s := byName[name]; s.State != want || s.Since.IsZero() || (want == "ready") != s.Fine() && want != "disabled" || (want != "ready") != (s.Fix != "") {
 			t.Errorf("%s: %+v", name, s)
@@ -95,6 +96,22 @@ func TestProblems(t *testing.T) {
 	defer resp.Body.Close()
 	if allow := resp.Header.Get("Allow"); allow != "GET" {
 		t.Errorf("Allow is %q", allow)
+	}
+}
+
+// TestRefuse answers what a door of another room keeps out, in the form that its path has.
+func TestRefuse(t *testing.T) {
+	r := newRig(t, nil)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { Refuse(w, r, "not from there") }))
+	defer server.Close()
+	r.url = server.URL
+	for _, path := range []string{"/api", "/api/tools"} {
+		if p := r.problem(http.MethodGet, path, ""); p.Status != 403 || p.Detail != "not from there" {
+			t.Errorf("%s: %+v", path, p)
+		}
+	}
+	if status, body := r.get("/mcp"); status != 403 || body != "not from there\n" {
+		t.Errorf("/mcp: %d %s", status, body)
 	}
 }
 

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -55,7 +56,7 @@ func examine(ctx context.Context, s *upstream.Server, anew bool) Finding {
 	f.OK = f.Step == "" || f.Skipped
 	f.State, f.Ms = string(st.State), time.Since(start).Milliseconds()
 	if !f.OK {
-		f.Fix = st.Fix
+		f.Fix = cmp.Or(st.Fix, "mcphub logs "+s.Name()) // it may be connecting once more by now
 	}
 	if offer := s.Offer(); offer != nil {
 		f.Tools = len(offer.Tools)

@@ -37,6 +37,7 @@ var problems = map[string]struct {
 	"not_found":      {http.StatusNotFound, "No such resource"},
 	"unknown_server": {http.StatusNotFound, "No such server"},
 	"unknown_tool":   {http.StatusNotFound, "No such tool"},
+	"not_allowed":    {http.StatusForbidden, "Not from there"},
 	"wrong_method":   {http.StatusMethodNotAllowed, "Method not allowed"},
 	"bad_request":    {http.StatusBadRequest, "Bad request"},
 	"bad_arguments":  {http.StatusBadRequest, "The server refused the arguments"},

@@ -92,7 +92,7 @@ func (a *api) refusal(name string, raw []byte) *Problem {
 	case problems[kind].status != 0 && a.Hub.Server(server) != nil: // the hub's own words for trouble with a server
 	case !known && code == wire.CodeInvalidParams:
 		kind, server = "unknown_tool", why.Server
-		text += ". " + why.Text
+		text = "unknown tool " + name + ". " + why.Text // which says more than what an MCP client is told
 		if why.Fix != "" {
 			text += " Next: " + why.Fix
 		}

@@ -109,8 +109,10 @@ func (w *Watcher) look() {
 		if real, err := filepath.EvalSymlinks(file); err == nil {
 			dirs = append(dirs, filepath.Dir(real))
 		}
-		if real, err := filepath.EvalSymlinks(filepath.Dir(file)); err == nil {
-			dirs = append(dirs, filepath.Dir(real)) // where a link to the directory is turned
+		for at := filepath.Dir(file); at != filepath.Dir(at); at = filepath.Dir(at) {
+			if info, err := os.Lstat(at); err == nil && info.Mode()&os.ModeSymlink != 0 {
+				dirs = append(dirs, filepath.Dir(at)) // where that link is turned
+			}
 		}
 	}
 	for _, old := range w.notify.WatchList() {

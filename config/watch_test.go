@@ -43,7 +43,8 @@ func TestWatcher(t *testing.T) {
 	}
 	must(os.Symlink("v1", at("data")))
 	must(os.Symlink(filepath.Join("data", "linked"), at("linked")))
-	_, changes := watch(t, at("plain"), at("later/deep/file"), at("linked"))
+	must(os.Symlink("v2", at("way")))
+	_, changes := watch(t, at("plain"), at("later/deep/file"), at("linked"), at("way/linked"))
 	for _, step := range []struct {
 		what string
 		do   func()
@@ -57,6 +58,7 @@ func TestWatcher(t *testing.T) {
 		{"changed there", func() { put(t, at("later/deep/file"), "2") }},
 		{"a link turned, as Kubernetes does", func() { must(os.Symlink("v2", at("data.new"))); must(os.Rename(at("data.new"), at("data"))) }},
 		{"changed behind the link", func() { put(t, at("v2/linked"), "3") }},
+		{"a link to its directory turned", func() { must(os.Symlink("v1", at("way.new"))); must(os.Rename(at("way.new"), at("way"))) }},
 	} {
 		step.do()
 		await(t, step.what, changes)

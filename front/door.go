@@ -36,12 +36,12 @@ func (f *Front) check(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		d := f.door.Load()
 		if !d.hostAllowed(r.Host) {
-			http.Error(w, "Host "+r.Host+" is not allowed: add it to inbound.allowedHosts", http.StatusForbidden)
+			f.opt.Refuse(w, r, "Host "+r.Host+" is not allowed: add it to inbound.allowedHosts")
 			return
 		}
 		origin := r.Header.Get("Origin")
 		if origin != "" && !d.originAllowed(origin, r.Host) {
-			http.Error(w, "Origin "+origin+" is not allowed: add it to inbound.allowedOrigins", http.StatusForbidden)
+			f.opt.Refuse(w, r, "Origin "+origin+" is not allowed: add it to inbound.allowedOrigins")
 			return
 		}
 		if origin != "" {

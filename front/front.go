@@ -25,6 +25,9 @@ type Options struct {
 	WriteWait   time.Duration // how long one write to a stream may take; 10 s
 	SessionDir  string        // where sessions outlive the process; "": they do not
 	SessionIdle time.Duration // how long a session without a request or an open stream is kept; 1 h
+
+	// Refuse answers a request that Guard keeps out, with the reason; nil answers with plain text.
+	Refuse func(w http.ResponseWriter, r *http.Request, reason string)
 }
 
 // Front is the clients' door.
@@ -42,6 +45,11 @@ type Front struct {
 
 // New makes the door of a hub. Close ends its sessions.
 func New(h *hub.Hub, opt Options) *Front {
+	if opt.Refuse == nil {
+		opt.Refuse = func(w http.ResponseWriter, _ *http.Request, reason string) {
+			http.Error(w, reason, http.StatusForbidden)
+		}
+	}
 	setDefault(&opt.Heartbeat, 20*time.Second)
 	setDefault(&opt.WriteWait, 10*time.Second)
 	setDefault(&opt.SessionIdle, time.Hour)

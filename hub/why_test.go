@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"mcphub/config"
 	"mcphub/internal/testmcp"
@@ -60,6 +61,9 @@ func TestWhy(t *testing.T) {
 		{"", "", NoSuch, false, []string{"No server has"}, "", "mcphub tools"},
 	} {
 		w := Guide{h}.Why(c.ask)
+		for limit := time.Now().Add(30 * time.Second); w.State == "connecting" && time.Now().Before(limit); { // it is tried again
+			w = Guide{h}.Why(c.ask)
+		}
 		at := ""
 		if w.At != nil {
 			at = w.At.Path

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -27,7 +30,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("LOCKED_URL", testmcp.HTTP(t, "401").URL) // a server that wants credentials
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"wait-for": waitFor, "exit-code": exitCode},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"wait-for": waitFor, "exit-code": exitCode, "until": until, "signal": sendSignal},
 	})
 }
 
@@ -42,6 +45,27 @@ func waitFor(ts *testscript.TestScript, _ bool, args []string) {
 		}
 	}
 	ts.Fatalf("%s did not appear", args[0])
+}
+
+// until is the script command "until REGEXP ARGS…": it runs mcphub with these arguments until what that prints matches.
+func until(ts *testscript.TestScript, _ bool, args []string) {
+	want := regexp.MustCompile("(?m)" + args[0])
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for limit := time.Now().Add(60 * time.Second); time.Now().Before(limit); <-tick.C {
+		_ = ts.Exec("mcphub", args[1:]...) // it may fail at first
+		if want.MatchString(ts.ReadFile("stdout")) {
+			return
+		}
+	}
+	ts.Fatalf("mcphub %s never printed %s", strings.Join(args[1:], " "), args[0])
+}
+
+// sendSignal is the script command "signal NAME": it sends HUP to the hub of the script.
+func sendSignal(ts *testscript.TestScript, _ bool, args []string) {
+	var info runInfo
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(ts.MkAbs("state/mcphub/run.json"))), &info))
+	ts.Check(syscall.Kill(info.PID, map[string]syscall.Signal{"HUP": syscall.SIGHUP}[args[0]]))
 }
 
 // exitCode is the script command "exit-code N ARGS…": mcphub with these arguments ends with that code.

@@ -21,8 +21,8 @@ import (
 type reloader struct {
 	flags *globals
 	hub   *hub.Hub
-	log   zerolog.Logger
 	front *front.Front
+	log   zerolog.Logger
 	inUse atomic.Pointer[config.Config]
 
 	watcher atomic.Pointer[config.Watcher] // nil where files cannot be watched

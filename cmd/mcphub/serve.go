@@ -107,6 +107,7 @@ func serve(g *globals, cfg *config.Config, listen string, log zerolog.Logger) er
 	}
 	opt := frontOptions(cfg, log)
 	opt.SessionDir = filepath.Join(g.dataDir, "sessions")
+	opt.Refuse = admin.Refuse
 	f := front.New(h, opt)
 	router := chi.NewRouter()
 	f.Mount(router)
