@@ -20,6 +20,7 @@ const endGrace = 2 * time.Second
 var baseEnv = []string{
 	"PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "USER", "LOGNAME", "SHELL", "TERM",
 	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "no_proxy", "all_proxy",
+	"MCPHUB_WITHIN", // by which hubs are kept from starting themselves
 }
 
 // environment is what the child of cfg gets: the base set or everything, then the entry's own env.
@@ -48,6 +49,7 @@ type child struct {
 	stdout  *os.File
 	stderr  *os.File
 	log     *ring
+	from    uint64        // the place in log where its lines begin
 	place   *place        // given back when it is gone
 	drained chan struct{} // closed when stderr has ended
 	gone    chan struct{} // closed when the process has ended, its group with it, and stderr is read
@@ -63,7 +65,7 @@ func startChild(cfg *config.Server, log *ring, reaper *Reaper, at *place) (*chil
 	if err != nil {
 		return nil, err
 	}
-	c := &child{cmd: cmd, log: log, place: at, drained: make(chan struct{}), gone: make(chan struct{})}
+	c := &child{cmd: cmd, log: log, from: log.here(), place: at, drained: make(chan struct{}), gone: make(chan struct{})}
 	var ours, theirs [3]*os.File
 	defer closeAll(theirs[:])
 	for i := range ours {
@@ -199,7 +201,7 @@ func (c *child) reason() *Error {
 	} else if c.err == nil {
 		how = "the program ended with exit status 0"
 	}
-	if words := c.log.words(lastWords); words != "" {
+	if words := c.log.words(c.from, lastWords); words != "" {
 		how += "; it last wrote: " + words
 	}
 	return &Error{Kind: Lost, Text: how, Err: c.err, exited: true}

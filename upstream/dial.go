@@ -47,6 +47,7 @@ func (d *dialer) known() era { return era(d.era.Load()) }
 func (d *dialer) shared(ctx context.Context, unclaimed func(*Conn, wire.Message)) (*Conn, error) {
 	timed, cancel := context.WithTimeout(ctx, d.cfg.ConnectTimeout)
 	defer cancel()
+	from := d.log.here()
 	var conn *Conn
 	var err error
 	if d.cfg.Type == config.TypeStdio {
@@ -60,7 +61,7 @@ func (d *dialer) shared(ctx context.Context, unclaimed func(*Conn, wire.Message)
 	e := d.unopened(err)
 	if timed.Err() != nil && ctx.Err() == nil && !e.crowded {
 		e.Kind, e.Text = Unavailable, fmt.Sprintf("did not finish the MCP handshake within %v: raise connectTimeoutMs if it needs longer", d.cfg.ConnectTimeout)
-		if words := d.log.words(lastWords); words != "" {
+		if words := d.log.words(from, lastWords); words != "" {
 			e.Text += "; it last wrote: " + words
 		}
 	}

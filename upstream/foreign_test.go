@@ -149,17 +149,20 @@ func TestRing(t *testing.T) {
 	r.add([]byte("token s3cret-and-more, key s3cret, abc\r\n"))
 	r.add([]byte("\n"))
 	r.add([]byte("bad \xff byte"))
-	if got, want := r.words(1000), "token [REDACTED], key [REDACTED], abc | bad \uFFFD byte"; got != want {
+	if got, want := r.words(0, 1000), "token [REDACTED], key [REDACTED], abc | bad \uFFFD byte"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got, want := r.words(20), "bad \uFFFD byte"; got != want {
+	if got := r.words(r.here(), 1000); got != "" {
+		t.Errorf("behind all of it comes %q", got)
+	}
+	if got, want := r.words(0, 20), "bad \uFFFD byte"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	r.add([]byte(strings.Repeat("é", 5000)))
 	if got := r.Logs(1)[0]; len(got) > ringLineKept+5 || !strings.HasSuffix(got, "é …") {
 		t.Errorf("a long line is kept as %d bytes that end in %q", len(got), got[len(got)-8:])
 	}
-	if got := r.words(10); got != "ééééé …" {
+	if got := r.words(0, 10); got != "ééééé …" {
 		t.Errorf("got %q", got)
 	}
 	for i := range 5000 {

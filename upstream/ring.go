@@ -56,14 +56,21 @@ func cut(text string, max int) string {
 	return strings.ToValidUTF8(text[:max], "") + " …"
 }
 
-// words is the end of what was kept, on one line and at most max bytes long. Whole lines are left out in
+// here is the place behind the last line.
+func (r *ring) here() uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.total
+}
+
+// words is the end of what came behind a place, on one line and at most max bytes long. Whole lines are left out in
 // front, blank ones everywhere.
-func (r *ring) words(max int) string {
+func (r *ring) words(from uint64, max int) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var kept []string
 	size := 0
-	for _, line := range slices.Backward(r.lines) {
+	for _, line := range slices.Backward(r.after(from)) {
 		if line = cut(strings.TrimSpace(line), max); line == "" {
 			continue
 		}
@@ -94,6 +101,11 @@ func (r *ring) LogsAfter(seq uint64) (lines []string, next uint64, more <-chan s
 	if r.more == nil {
 		r.more = make(chan struct{})
 	}
+	return append([]string(nil), r.after(seq)...), r.total, r.more
+}
+
+// after is the lines behind a place, as far as they are kept; mu is held.
+func (r *ring) after(seq uint64) []string {
 	kept := uint64(len(r.lines))
-	return append([]string(nil), r.lines[kept-min(kept, r.total-seq):]...), r.total, r.more
+	return r.lines[kept-min(kept, r.total-seq):]
 }

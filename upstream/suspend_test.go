@@ -36,7 +36,9 @@ func suspended(t *testing.T, s *upstream.Server) upstream.Status {
 	t.Helper()
 	eventually(t, "the server to be suspended", func() bool { return s.Status().State == upstream.StateSuspended })
 	st := s.Status()
-	has(t, st.Reason, "5 failures in 30s, the last: the program ended with exit status 7; it last wrote: ", "no key")
+	if want := "5 failures in 30s, the last: the program ended with exit status 7; it last wrote: no key"; st.Reason != want {
+		t.Errorf("reason %q, want %q: what earlier ones wrote is not this one's last words", st.Reason, want)
+	}
 	if st.Fix != "mcphub reconnect rude" {
 		t.Errorf("fix %q", st.Fix)
 	}

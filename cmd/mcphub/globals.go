@@ -50,18 +50,25 @@ func xdg(variable, inHome string) string {
 	return filepath.Join(home, inHome)
 }
 
+// files are the configuration files.
+func (g *globals) files() []string {
+	if len(g.configs) > 0 {
+		return g.configs
+	}
+	if path := os.Getenv("MCPHUB_CONFIG"); path != "" {
+		return []string{path}
+	}
+	return []string{defaultConfig()}
+}
+
+// trustFile is where trusted files are kept.
+func (g *globals) trustFile() string { return filepath.Join(g.dataDir, "trust.json") }
+
 // load reads the configuration and prints what is wrong with it. A problem of one server leaves the
 // others; one of the hub as a whole is an error.
 func (g *globals) load(report func(config.Problem)) (*config.Config, error) {
-	paths := g.configs
-	if len(paths) == 0 {
-		if path := os.Getenv("MCPHUB_CONFIG"); path != "" {
-			paths = []string{path}
-		} else {
-			paths = []string{defaultConfig()}
-		}
-	}
-	cfg, err := config.Load(paths, os.LookupEnv)
+	sources := config.Sources{Files: g.files(), Trust: g.trustFile(), Env: os.LookupEnv}
+	cfg, err := sources.Load()
 	if err != nil {
 		return nil, usageError{err}
 	}

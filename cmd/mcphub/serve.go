@@ -24,6 +24,7 @@ import (
 	"mcphub/config"
 	"mcphub/front"
 	"mcphub/hub"
+	"mcphub/internal/atomicfile"
 	"mcphub/upstream"
 	"mcphub/wire"
 )
@@ -100,15 +101,17 @@ func serve(g *globals, cfg *config.Config, listen string, log zerolog.Logger) er
 	if err != nil {
 		return err
 	}
-	h, closeHub := newHub(g, cfg, log, key)
+	h, closeHub, err := newHub(g, cfg, log, key)
+	if err != nil {
+		return err
+	}
 	opt := frontOptions(cfg, log)
 	opt.SessionDir = filepath.Join(g.dataDir, "sessions")
 	opt.Refuse = admin.Refuse
 	f := front.New(h, opt)
 	router := chi.NewRouter()
 	f.Mount(router)
-	again, draining := &reloader{flags: g, hub: h, front: f, log: log}, make(chan struct{})
-	again.inUse.Store(cfg)
+	again, draining := newReloader(g, cfg, h, f, log), make(chan struct{})
 	router.Group(func(r chi.Router) {
 		r.Use(f.Guard)
 		admin.Mount(r, adminOptions(again, draining))
@@ -117,11 +120,13 @@ func serve(g *globals, cfg *config.Config, listen string, log zerolog.Logger) er
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	h.Start()
+	unfollow := again.follow()
 	runFile, err := writeRunFile(g.dataDir, listener.Addr().String())
 	if err == nil {
 		log.Info().Str("addr", listener.Addr().String()).Str("version", version).Int("servers", len(h.Servers())).Msg("listening")
 		err = untilSignal(served)
 	}
+	unfollow()
 	close(draining)
 	f.Drain()
 	ctx, cancel := context.WithTimeout(context.Background(), grace)
@@ -162,15 +167,25 @@ func newReaper() *upstream.Reaper {
 }
 
 // newHub makes the hub and its reaper; the returned function ends both.
-func newHub(g *globals, cfg *config.Config, log zerolog.Logger, key []byte) (*hub.Hub, func()) {
+func newHub(g *globals, cfg *config.Config, log zerolog.Logger, key []byte) (*hub.Hub, func(), error) {
+	if err := enter(g.files()); err != nil {
+		return nil, nil, usageError{err}
+	}
+	in := func(name string) string { return filepath.Join(g.dataDir, name) }
+	pins, err := hub.ReadPins(in("approved.json"))
+	if err != nil {
+		return nil, nil, err
+	}
 	reaper := newReaper()
-	catalogs := filepath.Join(g.dataDir, "catalogs")
-	h := hub.New(cfg, hub.Options{Log: log, Version: version, Reaper: reaper, StateKey: key, CatalogDir: catalogs})
-	upstream.SweepCatalogs(catalogs)
+	h := hub.New(cfg, hub.Options{
+		Log: log, Version: version, Reaper: reaper, StateKey: key, Pins: pins,
+		CatalogDir: in("catalogs"), ScopeDir: in("scopes"), Registered: in("registered.json"),
+	})
+	upstream.SweepCatalogs(in("catalogs"))
 	return h, func() {
 		h.Close()
 		_ = reaper.Close()
-	}
+	}, nil
 }
 
 func frontOptions(cfg *config.Config, log zerolog.Logger) front.Options {
@@ -189,11 +204,8 @@ func stateKey(dataDir string) ([]byte, error) {
 	}
 	key = make([]byte, 32)
 	_, _ = rand.Read(key) // never fails: crypto/rand ends the program where it could not
-	if err := os.MkdirAll(dataDir, 0o700); err != nil {
-		return nil, fmt.Errorf("making the data directory: %w; --data-dir names another", err)
-	}
-	if err := os.WriteFile(path, key, 0o600); err != nil {
-		return nil, fmt.Errorf("writing state.key: %w", err)
+	if err := atomicfile.Write(path, key); err != nil {
+		return nil, fmt.Errorf("writing state.key: %w; --data-dir names another directory", err)
 	}
 	return key, nil
 }
@@ -206,19 +218,15 @@ type runInfo struct {
 
 // writeRunFile writes <data-dir>/run.json whole: under another name, then renamed.
 func writeRunFile(dataDir, addr string) (string, error) {
-	if err := os.MkdirAll(dataDir, 0o700); err != nil {
-		return "", fmt.Errorf("making the data directory: %w; --data-dir names another", err)
-	}
 	path := filepath.Join(dataDir, "run.json")
 	text, err := json.Marshal(runInfo{Addr: addr, PID: os.Getpid()})
 	if err != nil {
 		return "", err
 	}
-	part := path + ".part"
-	if err := os.WriteFile(part, append(text, '\n'), 0o600); err != nil {
-		return "", fmt.Errorf("writing run.json: %w", err)
+	if err := atomicfile.Write(path, append(text, '\n')); err != nil {
+		return "", fmt.Errorf("writing run.json: %w; --data-dir names another directory", err)
 	}
-	return path, os.Rename(part, path)
+	return path, nil
 }
 
 func stdioCommand(g *globals) *cobra.Command {
@@ -239,14 +247,19 @@ func stdioCommand(g *globals) *cobra.Command {
 func serveStdio(g *globals, cfg *config.Config, log zerolog.Logger) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	h, closeHub := newHub(g, cfg, log, nil)
+	h, closeHub, err := newHub(g, cfg, log, nil)
+	if err != nil {
+		return err
+	}
 	h.Start()
 	f := front.New(h, frontOptions(cfg, log))
+	unfollow := newReloader(g, cfg, h, f, log).follow()
 	write := func(line []byte) error {
 		_, err := os.Stdout.Write(line)
 		return err
 	}
-	err := f.Stdio(ctx, wire.NewLineReader(os.Stdin, int(cfg.Settings.Limits.MaxMessageBytes)), write)
+	err = f.Stdio(ctx, wire.NewLineReader(os.Stdin, int(cfg.Settings.Limits.MaxMessageBytes)), write)
+	unfollow()
 	f.Close()
 	closeHub()
 	if errors.Is(err, context.Canceled) || isEOF(err) {
