@@ -136,7 +136,9 @@ func (d *doctor) alone(ctx context.Context) ([]admin.Finding, error) {
 		defer s.Close()
 		s.Start()
 		f := admin.Examine(ctx, s)
-		f.Fix = "" // it is a command for a hub that runs
+		if f.Step != upstream.StepTrust {
+			f.Fix = "" // it is a command for a hub that runs
+		}
 		return f
 	}), nil
 }
@@ -191,7 +193,11 @@ func printFindings(w io.Writer, found []admin.Finding, asJSON bool, whole any) e
 			fmt.Fprintf(table, "ok\t%s\t%s, %d ms\n", f.Server, count(f.Tools, "tool"), f.Ms)
 		default:
 			fmt.Fprintf(table, "FAILED\t%s\tat %s: %s\n", f.Server, f.Step, f.Reason)
-			fmt.Fprintf(table, "\t\tnext: %s\n", advice[f.Step])
+			next := advice[f.Step]
+			if f.Step == upstream.StepTrust {
+				next += ": " + f.Fix
+			}
+			fmt.Fprintf(table, "\t\tnext: %s\n", next)
 		}
 	}
 	return table.Flush()
