@@ -21,6 +21,7 @@ import (
 type reloader struct {
 	flags *globals
 	hub   *hub.Hub
+	front *front.Front
 	log   zerolog.Logger
 	inUse atomic.Pointer[config.Config]
 
