@@ -281,7 +281,7 @@ func indented(value []byte, indent, unit string) (string, error) {
 	if unit == "" {
 		unit = "  "
 	}
-	if err := json.Indent(&out, value, indent, unit); err != nil {
+	if err := json.Indent(&out, bytes.TrimSpace(value), indent, unit); err != nil {
 		return "", fmt.Errorf("the entry is no JSON: %w", err)
 	}
 	return out.String(), nil

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"strings"
 
 	"github.com/tailscale/hujson"
 )
@@ -81,4 +82,41 @@ func UserFile(name, home string) string {
 		return filepath.Join(home, ".codeium", "windsurf", "mcp_config.json")
 	}
 	return ""
+}
+
+// Trustable are the files below a project's directory that wait for trust, where they are there: its own, and those of the
+// clients that keep one in a project.
+func Trustable(dir string) []string {
+	files := []string{filepath.Join(dir, projectFile)}
+	for _, c := range clients {
+		if c.project != "" {
+			files = append(files, filepath.Join(dir, c.project))
+		}
+	}
+	return files
+}
+
+// Preview is what a file that waits for trust would run. Nothing is expanded.
+func Preview(file string, data []byte) ([]*Server, []Problem) {
+	l := gatherer{newLoader(func(string) (string, bool) { return "", false })}
+	from := origin{source: SourceProject, lenient: true, untrusted: file}
+	if c := clientOf(file); c != nil {
+		l.imports(c, file, data, from)
+	} else if src, root, err := parseSource(file, data); err != nil {
+		l.unreadable(err)
+	} else {
+		l.imported(root, src, from, func(place, string) {})
+	}
+	cfg := l.config()
+	return cfg.Servers, cfg.Problems
+}
+
+// clientOf is the client whose file in a project this is, nil for the project's own.
+func clientOf(file string) *client {
+	for _, c := range clients {
+		if c.project != "" && strings.HasSuffix(file, string(filepath.Separator)+c.project) {
+			return c
+		}
+	}
+	return nil
 }
