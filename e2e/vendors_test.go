@@ -28,7 +28,7 @@ type vendor struct {
 func vendors(t *testing.T) []vendor {
 	const nowhere = "http://127.0.0.1:9"
 	return []vendor{
-		{name: "everything", line: lab.Everything("stdio"), tools: 13},
+		{name: "everything", line: lab.Everything("stdio"), tools: 17},
 		{name: "filesystem", line: lab.Filesystem(t.TempDir()), tools: 14},
 		{name: "memory", line: lab.Memory(), env: map[string]string{"MEMORY_FILE_PATH": t.TempDir() + "/graph"}, tools: 9},
 		{name: "thinking", script: "@modelcontextprotocol/server-sequential-thinking/dist/index.js", tools: 1},
@@ -92,7 +92,8 @@ func TestManyVendors(t *testing.T) {
 	all := vendors(t)
 	hub := lean.StartHub(t, entries(t, all))
 	counts := map[string]int{}
-	for _, name := range listTools(t, hub) {
+	tools := listTools(t, hub)
+	for _, name := range tools {
 		server, _, _ := strings.Cut(strings.TrimPrefix(name, "mcp_"), "_")
 		counts[server]++
 	}
@@ -105,7 +106,7 @@ func TestManyVendors(t *testing.T) {
 	if used := residentKB(t, hub.Process.Pid); used > most {
 		t.Errorf("the hub holds %d KiB in memory, want at most %d", used, most)
 	} else {
-		t.Logf("%d servers, %d tools, %d KiB", len(all), len(counts), used)
+		t.Logf("%d servers, %d tools, %d KiB", len(all), len(tools), used)
 	}
 	tellTruth(t, lean, hub, all)
 }
@@ -218,8 +219,8 @@ func TestFiftyServersAreListedWithoutRunning(t *testing.T) {
 	}
 	hub := lean.StartHub(t, servers)
 	want := listTools(t, hub)
-	if len(want) < 50 || len(want)%50 != 0 {
-		t.Fatalf("50 equal servers list %d tools", len(want))
+	if n := own(want, "echo"); n != 50 {
+		t.Fatalf("50 servers list %d tools named echo: %q", n, want)
 	}
 	hub.Stop(t)
 
@@ -241,6 +242,16 @@ func TestFiftyServersAreListedWithoutRunning(t *testing.T) {
 	if running := programs(hub); len(running) != 1 {
 		t.Errorf("%d programs run under the hub after one call, want 1", len(running))
 	}
+}
+
+// own counts the tools that servers call so.
+func own(published []string, name string) (n int) {
+	for _, tool := range published {
+		if strings.HasSuffix(tool, "_"+name) {
+			n++
+		}
+	}
+	return n
 }
 
 // programs are the processes that run under the hub, but for its own reaper.
