@@ -170,7 +170,18 @@ func listTools(t *testing.T, hub *Hub) []string {
 // post sends a JSON document and reads the answer.
 func post(t *testing.T, url, body string, answer any) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
+	exchange(t, http.MethodPost, url, body, answer)
+}
+
+// get reads a JSON document.
+func get(t *testing.T, url string, answer any) {
+	t.Helper()
+	exchange(t, http.MethodGet, url, "", answer)
+}
+
+func exchange(t *testing.T, method, url, body string, answer any) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
