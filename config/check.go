@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,7 +32,8 @@ func (e *entry) written(key string) bool {
 	return ok
 }
 
-// finish checks a decoded entry, and expands it unless it is disabled or untrusted: then its variables need not be there.
+// finish checks a decoded entry, and expands it unless it is disabled: then its variables need not be there. Without env
+// only the form of what would be expanded is checked.
 func (e *entry) finish(env func(string) (string, bool)) {
 	if e.broken {
 		return
@@ -47,10 +49,30 @@ func (e *entry) finish(env func(string) (string, bool)) {
 		e.expand(env)
 		e.checkProgram()
 		e.checkURL()
+		if env != nil {
+			e.settleCwd()
+		}
 	}
 	e.checkHeaders()
 	e.checkAuth()
 	e.server.Secrets = uniqueSecrets(e.server.Secrets)
+}
+
+// lookup finds the variables of the source before those of the environment.
+func (o origin) lookup(env func(string) (string, bool)) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		if value, ok := o.variables[name]; ok {
+			return value, true
+		}
+		return env(name)
+	}
+}
+
+// settleCwd makes a program of a project or a skill run where its author was.
+func (e *entry) settleCwd() {
+	if s := e.server; s.Type == TypeStdio && e.origin.dir != "" && !filepath.IsAbs(s.Cwd) {
+		s.Cwd = filepath.Join(e.origin.dir, s.Cwd)
+	}
 }
 
 // resolveType settles whether the server is a program or a URL, and reports whether it is any.
@@ -149,7 +171,7 @@ func (e *entry) checkProgram() {
 // checkURL never quotes the URL, which may hold a password.
 func (e *entry) checkURL() {
 	s := e.server
-	if s.Type == TypeStdio || e.urlUnknown {
+	if s.Type == TypeStdio || e.urlUnknown { // a program, or a URL with what is not known
 		return
 	}
 	u, err := url.Parse(s.URL)

@@ -7,9 +7,6 @@ import (
 	"strings"
 )
 
-// settingAt is where a setting was written.
-func (l *loader) settingAt(key string) place { return l.hub.at[key] }
-
 // checkSettings checks what tags cannot say. A setting with a problem goes back to its default; of a list, the element
 // is dropped.
 func (l *loader) checkSettings() {

@@ -14,19 +14,30 @@ import (
 
 //go:generate go run ./internal/manual/generate
 
-// Config is everything the files say, merged, defaulted, expanded and checked. Nobody changes it after Load.
+// Config is everything the files say, merged, defaulted, expanded and checked. Nobody changes it after Gather.
 type Config struct {
 	// Settings holds for the hub as a whole. A setting that had a problem has its default.
 	Settings Settings
-	// Servers is in file order, the first mention of a name deciding its place. Entries that cannot run are among them,
+	// Servers is in order of their sources, then in file order, the first mention of a name deciding its place. Entries that cannot run are among them,
 	// with Failed set.
 	Servers []*Server
-	// Skills are those of the setting skills.
-	Skills []Skill
-	// Files are all files that were looked for, those that are not there among them.
-	Files []string
 	// Problems is everything found wrong or doubtful in all files, in order of file, line and column.
 	Problems []Problem
+	// Skills are the skills that carry servers, in the order of settings.skills. Gather only.
+	Skills []Skill
+	// Files are the paths that were looked for, whether something is there or not: what to watch.
+	Files []string
+
+	digests map[string]digest // what Files held when they were read
+}
+
+// Skill is a directory with instructions for an agent and the servers that these need.
+type Skill struct {
+	Name        string   // from its front matter, or that of its directory; like a server's name
+	Description string   // from its front matter
+	Dir         string   // its directory
+	Text        string   // all of SKILL.md
+	Servers     []string // the entries that it carries, without those that lost to another of their name
 }
 
 // Server returns the entry of that name, or nil.
@@ -44,7 +55,7 @@ type Source string
 
 const (
 	// SourceFile is a file of the hub's own.
-	SourceFile Source = ""
+	SourceFile Source = "file"
 	// SourceImport is another client's file.
 	SourceImport Source = "import"
 	// SourceProject is the project's .mcphub/config.json.

@@ -20,6 +20,8 @@ type decoder struct {
 	// at remembers where each member was written, by its path below the root struct, under its canonical name. Checks that
 	// come later find their line here.
 	at map[string]place
+	// lenient says that the file is another program's, so that what is unknown is no mistake.
+	lenient bool
 }
 
 func (d *decoder) errorf(at place, format string, args ...any) {

@@ -20,6 +20,7 @@ var (
 type expander struct {
 	*entry
 	env     func(string) (string, bool)
+	dry     bool
 	missing []missing
 	values  []string // what variables of headers, env and url stood for
 }
@@ -27,9 +28,13 @@ type expander struct {
 // missing is a variable that is not set, and the field that names it.
 type missing struct{ variable, key string }
 
-// expand works through all fields and reports every missing variable at once.
+// expand works through all fields and reports every missing variable at once. Without env it reports what could never be
+// expanded, and changes nothing.
 func (e *entry) expand(env func(string) (string, bool)) {
 	x := &expander{entry: e, env: env}
+	if env == nil {
+		x.dry, x.env = true, func(string) (string, bool) { return "", true }
+	}
 	v := reflect.ValueOf(e.server).Elem()
 	for _, f := range fieldsOf(v.Type()) {
 		if f.expand {
@@ -57,7 +62,7 @@ func (x *expander) value(key string, v reflect.Value) {
 	case reflect.String:
 		before := len(x.missing) + len(x.problems)
 		v.SetString(x.text(key, v.String(), key == "url"))
-		x.urlUnknown = x.urlUnknown || key == "url" && len(x.missing)+len(x.problems) > before
+		x.urlUnknown = x.urlUnknown || key == "url" && (len(x.missing)+len(x.problems) > before || x.dry && strings.Contains(v.String(), "${"))
 	case reflect.Slice:
 		for i := range v.Len() {
 			v.Index(i).SetString(x.text(key+"["+strconv.Itoa(i)+"]", v.Index(i).String(), false))
@@ -78,7 +83,7 @@ func (x *expander) text(key, s string, secret bool) string {
 		switch {
 		case !ok:
 			x.missing = append(x.missing, missing{name, key})
-		case secret && !slices.Contains(commonVariables, name):
+		case secret && !x.dry && !slices.Contains(commonVariables, name):
 			x.values = append(x.values, value)
 		}
 		return value
@@ -86,14 +91,17 @@ func (x *expander) text(key, s string, secret bool) string {
 	if err != nil {
 		x.errorf(x.placeOf(key), "%s", err)
 	}
-	if err != nil || len(x.missing) > before {
+	if err != nil || x.dry || len(x.missing) > before {
 		return s
 	}
 	return out
 }
 
 // commonVariables are in everybody's environment and no secrets.
-var commonVariables = []string{"PATH", "HOME", "LANG", "PWD", "SHELL", "TERM", "TMPDIR", "USER"}
+var commonVariables = []string{
+	"PATH", "HOME", "LANG", "PWD", "SHELL", "TERM", "TMPDIR", "USER",
+	"workspaceFolder", "workspaceFolderBasename", "userHome", "pathSeparator", "SKILL_DIR",
+}
 
 // expandText replaces ${NAME} and ${NAME:-default}, where the default stands in for an unset or empty variable as in a
 // shell. ${env:NAME}, as VS Code writes it, is ${NAME}; $${ is a literal ${; a $ without a brace is itself.
@@ -142,6 +150,9 @@ func (x *expander) bearer() {
 	at := x.placeOf("bearerTokenEnv")
 	if !variableName.MatchString(name) || knownSecret.MatchString(name) {
 		x.errorf(at, "must be the name of a variable, not the token itself; put the token in a variable")
+		return
+	}
+	if x.dry {
 		return
 	}
 	token, ok := x.env(name)

@@ -33,7 +33,7 @@ func one(t *testing.T, entry string) *config.Server {
 func TestDefaultsOfServer(t *testing.T) {
 	got := one(t, `{"command": "x"}`)
 	want := &config.Server{
-		Name: "a", File: "test.json", Line: 1,
+		Name: "a", File: "test.json", Line: 1, Source: config.SourceFile,
 		Type: config.TypeStdio, Command: "x",
 		OAuth: config.OAuth{
 			Flow: "code", AssertionAudience: "issuer", OfflineAccess: "auto", Resource: "auto",

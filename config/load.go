@@ -2,6 +2,7 @@ package config
 
 import (
 	_ "embed"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -29,10 +30,26 @@ var serverName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
 // is in Config.Problems.
 func Load(paths []string, env func(string) (string, bool)) (*Config, error) {
 	l := newLoader(env)
-	if err := l.addAll(paths); err != nil {
+	if err := l.own(paths); err != nil {
 		return nil, err
 	}
 	return l.config(), nil
+}
+
+// own reads the operator's own files.
+func (l *loader) own(paths []string) error {
+	var errs []error
+	for _, path := range paths {
+		data, err := l.read(path)
+		if err == nil {
+			err = l.add(path, data)
+		} else {
+			err = fmt.Errorf("reading configuration: %w", err)
+		}
+		errs = append(errs, err)
+	}
+	l.owned = len(l.files)
+	return errors.Join(errs...)
 }
 
 // Parse does what Load does for one file that is in memory. name stands for the file in problems and errors.
@@ -44,34 +61,44 @@ func Parse(name string, data []byte, env func(string) (string, bool)) (*Config, 
 	return l.config(), nil
 }
 
-// readFile stops one byte after the limit, which parseSource then reports.
+// read notes that the file was looked for, and what it held.
+func (l *loader) read(path string) ([]byte, error) {
+	data, err := readFile(path)
+	l.note(path, digestOf(data, err))
+	return data, err
+}
+
+// note keeps a path to watch.
+func (l *loader) note(path string, held digest) {
+	if _, known := l.digests[path]; !known {
+		l.files = append(l.files, path)
+	}
+	l.digests[path] = held
+}
+
+// readFile stops one byte after the limit, which newSource then reports.
 func readFile(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("reading configuration: %w", err)
+		return nil, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
-	if err != nil {
-		return nil, fmt.Errorf("reading configuration: %w", err)
-	}
-	return data, nil
+	return io.ReadAll(io.LimitReader(f, maxFileBytes+1))
 }
 
 // loader gathers files.
 type loader struct {
 	env      func(string) (string, bool)
-	files    []string
+	dry      bool // nothing is expanded
+	trust    *Trust
+	files    []string // looked for, in order
+	owned    int      // how many of them are the operator's own
+	digests  map[string]digest
+	skills   []Skill
 	settings Settings
 	hub      decoder // hub-wide problems, and where settings were written
 	entries  []*entry
 	byName   map[string]*entry
-	skills   []Skill
-
-	looked  []string // the files that were looked for
-	trust   *Trust
-	project string        // the project's directory
-	mark    func(*Server) // marks entries that give way to earlier ones; nil while the hub's own files are read
 }
 
 // entry is a server under construction.
@@ -79,12 +106,24 @@ type entry struct {
 	decoder
 	server     *Server
 	place      place // of its name
-	broken     bool  // it is no object, and there is nothing more to say
-	urlUnknown bool  // a variable of the url is missing, so its form cannot be checked
+	raw        hujson.Value
+	broken     bool // it is no object, and there is nothing more to say
+	urlUnknown bool // a variable of the url is missing, so its form cannot be checked
+	origin     origin
+}
+
+// origin is where entries come from, and what follows from that.
+type origin struct {
+	source    Source
+	untrusted string            // the directory that is to be trusted first
+	dir       string            // where programs run that name no absolute directory; "" for the hub's own
+	variables map[string]string // names that ${…} may hold beside those of the environment
+	skill     string
+	lenient   bool // what means nothing here is the other client's, and no mistake
 }
 
 func newLoader(env func(string) (string, bool)) *loader {
-	l := &loader{env: env, hub: decoder{at: map[string]place{}}, byName: map[string]*entry{}}
+	l := &loader{env: env, digests: map[string]digest{}, hub: decoder{at: map[string]place{}}, byName: map[string]*entry{}}
 	setDefaults(reflect.ValueOf(&l.settings).Elem())
 	return l
 }
@@ -99,7 +138,6 @@ func (l *loader) add(name string, data []byte) error {
 	if !ok {
 		return fmt.Errorf(`reading %s: must be an object, like {"mcpServers": {…}}, and is %s`, name, kindName(root))
 	}
-	l.files = append(l.files, name)
 	earlier := maps.Clone(l.hub.at)
 	seen := map[string]string{}
 	for _, m := range obj.Members {
@@ -129,7 +167,7 @@ func (l *loader) member(m hujson.ObjectMember, root place, seen map[string]strin
 	case means == "settings":
 		l.hub.object(m.Value, at, "", reflect.ValueOf(&l.settings).Elem())
 	case means == "mcpServers":
-		l.servers(m.Value, at)
+		l.servers(m.Value, at, origin{source: SourceFile})
 	default:
 		at.off = m.Name.StartOffset
 		l.hub.unknownTop(at, name)
@@ -137,7 +175,7 @@ func (l *loader) member(m hujson.ObjectMember, root place, seen map[string]strin
 }
 
 // servers takes the entries of one file.
-func (l *loader) servers(val hujson.Value, at place) {
+func (l *loader) servers(val hujson.Value, at place, from origin) {
 	obj, ok := val.Value.(*hujson.Object)
 	if !ok {
 		l.hub.errorf(at, "must be an object of servers by name, and is %s", kindName(val))
@@ -152,39 +190,44 @@ func (l *loader) servers(val hujson.Value, at place) {
 			first.errorf(place, "this server is there twice; rename or remove one of them")
 			continue
 		}
-		here[name] = l.entry(m.Value, place, name)
+		here[name] = l.entry(m.Value, place, name, from)
 	}
 }
 
-// entry decodes one server and lets it replace one of the same name from an earlier file.
-func (l *loader) entry(val hujson.Value, at place, name string) *entry {
+// entry decodes one server and settles which one of its name counts.
+func (l *loader) entry(val hujson.Value, at place, name string, from origin) *entry {
 	line, _ := at.src.position(at.off)
-	e := &entry{server: &Server{Name: name, File: at.src.name, Line: line}, place: at, decoder: decoder{at: map[string]place{}}}
+	e := &entry{place: at, raw: val, origin: from, decoder: decoder{at: map[string]place{}, lenient: from.lenient}}
+	e.server = &Server{Name: name, File: at.src.name, Line: line}
 	if !serverName.MatchString(name) {
 		e.errorf(at, "a server's name starts with a letter or digit and has up to 64 letters, digits, '_', '.' and '-'; rename it")
 	}
 	setDefaults(reflect.ValueOf(e.server).Elem())
+	e.server.Source, e.server.Untrusted, e.server.Skill = from.source, from.untrusted, from.skill
 	at.off = val.StartOffset
 	e.object(val, at, "", reflect.ValueOf(e.server).Elem())
 	_, isObject := val.Value.(*hujson.Object)
 	e.broken = !isObject
-	old := l.byName[name]
-	if l.mark != nil && old != nil {
-		l.hub.warnf(e.place, "has no effect: %s has a server of the same name, and wins", old.server.where())
-		return e
-	}
-	if l.mark != nil {
-		l.mark(e.server)
-	}
-	l.byName[name] = e
-	if old == nil {
-		l.entries = append(l.entries, e)
-		return e
-	}
-	l.hub.problems = append(l.hub.problems, old.problems...)
-	l.hub.warnf(old.place, "has no effect: %s has a server of the same name, and the later file wins", e.server.where())
-	l.entries[slices.Index(l.entries, old)] = e
+	l.settle(e)
 	return e
+}
+
+// settle lets an entry take its place. Among the operator's files the later wins, and they win over all other sources,
+// of which the first wins.
+func (l *loader) settle(e *entry) {
+	old := l.byName[e.server.Name]
+	switch {
+	case old == nil:
+		l.byName[e.server.Name] = e
+		l.entries = append(l.entries, e)
+	case e.origin.source != SourceFile:
+		l.hub.warnf(e.place, "has no effect: %s:%d has a server of the same name", old.server.File, old.server.Line)
+	default:
+		l.byName[e.server.Name] = e
+		l.hub.problems = append(l.hub.problems, old.problems...)
+		l.hub.warnf(old.place, "has no effect: %s:%d has a server of the same name, and the later file wins", e.server.File, e.server.Line)
+		l.entries[slices.Index(l.entries, old)] = e
+	}
 }
 
 // reportLostSettings compares where settings were written before and after a file.
@@ -212,9 +255,9 @@ func hasBelow(at map[string]place, key string) bool {
 func (l *loader) config() *Config {
 	l.checkSettings()
 	l.startupTimeout()
-	c := &Config{Settings: l.settings, Skills: l.skills, Files: l.looked}
+	c := &Config{Settings: l.settings, Skills: l.skills, Files: l.files, digests: l.digests}
 	for _, e := range l.entries {
-		e.finish(l.env)
+		e.finish(l.variables(e))
 		e.keepPlaces()
 		c.Servers = append(c.Servers, e.server)
 		c.Problems = append(c.Problems, e.problems...)
@@ -227,6 +270,14 @@ func (l *loader) config() *Config {
 	c.Problems = append(c.Problems, l.hub.problems...)
 	sortProblems(c.Problems, l.files)
 	return c
+}
+
+// variables is what an entry may look up, or nil when it is not to be expanded.
+func (l *loader) variables(e *entry) func(string) (string, bool) {
+	if l.dry || e.server.Untrusted != "" {
+		return nil
+	}
+	return e.origin.lookup(l.env)
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -15,12 +15,13 @@ type Server struct {
 	Line int `json:"-"`
 	// Failed lists the errors that keep this entry from running; empty when it can run. See Reason.
 	Failed []Problem `json:"-"`
-	// Source is where the entry comes from.
+	// Source says where the entry comes from.
 	Source Source `json:"-"`
-	// Skill is the skill that carries the server, "" for none. Its tools are not listed before that is read.
-	Skill string `json:"-"`
-	// Untrusted is the directory that has to be trusted before the entry may run (mcphub trust DIR); "" where it may.
+	// Untrusted is the directory that has to be trusted before the entry may run (mcphub trust DIR); "" where it may. An
+	// untrusted entry is as it was written: nothing in it is expanded.
 	Untrusted string `json:"-"`
+	// Skill is the name of the skill that carries the server, whose tools are listed once that was read; "" for others.
+	Skill string `json:"-"`
 	// BearerToken is the value of the variable that bearerTokenEnv names.
 	BearerToken string `json:"-"`
 	// Secrets are the values that must not leave the hub: what ${VAR} stood for in headers and env, secret-looking

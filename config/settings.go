@@ -20,12 +20,17 @@ type Settings struct {
 	Exposure Exposure `json:"exposure" enum:"direct,search,proxy" pending:"search,proxy"`
 	// What is taken out of, and cut from, what servers return.
 	OutputGuard OutputGuard `json:"outputGuard" pending:"*"`
-	// Client programs whose MCP files in the project directory are imported.
+	// Client programs whose MCP files in the project directory are imported, the first winning where two have a server of
+	// one name: .mcp.json, .cursor/mcp.json, .vscode/mcp.json, .codex/config.toml, .gemini/settings.json,
+	// .windsurf/mcp_config.json. Their servers run once `mcphub trust DIR` was said of the project directory, and again
+	// after each change; so do those of its .mcphub/config.json, which is always looked for.
 	ImportConfigs []string `json:"importConfigs" enum:"claude,cursor,vscode,codex,gemini,windsurf"`
-	// Where project and imported files are looked for. Empty: the directory of the configuration file.
-	ProjectDir string `json:"projectDir"`
-	// Directories with skills that carry servers.
-	Skills []string `json:"skills"`
+	// Where project and imported files are looked for, and where their programs run. Relative to the file that says it.
+	// Empty: the directory of the first configuration file.
+	ProjectDir string `json:"projectDir" expand:"env"`
+	// Directories with skills that carry servers: each is a skill or holds skills. A skill is a directory with SKILL.md and
+	// an mcp.json beside it, or an `mcp:` block in its front matter. Its programs run in it. Relative to the file that says it.
+	Skills []string `json:"skills" expand:"env"`
 	// Public callback URL of logins, when the hub is behind a proxy or port forwarding.
 	OAuthCallbackURL string `json:"oauthCallbackUrl" pending:"*"`
 	// The hub's own public base URL: http or https, with a host, without query or fragment. No slash at the end.

@@ -21,17 +21,28 @@ type source struct {
 	name  string
 	data  []byte
 	lines []int // offset of each line's first byte
-
-	madeUp bool // the text is not what the file holds, so lines mean nothing
 }
 
-// parseSource reads the text into a syntax tree. Its error names the file, the line and the column, and never quotes a
-// literal, which may be a secret.
-func parseSource(name string, data []byte) (*source, hujson.Value, error) {
-	if len(data) > maxFileBytes {
-		return nil, hujson.Value{}, fmt.Errorf("reading %s: it is larger than %d MiB; is it a configuration file?", name, maxFileBytes>>20)
+// unreadable is a file that cannot be read at all, with the place where reading ended; line 0 when there is none.
+type unreadable struct {
+	file         string
+	line, column int
+	message      string
+}
+
+func (u *unreadable) Error() string {
+	if u.line == 0 {
+		return fmt.Sprintf("reading %s: %s", u.file, u.message)
 	}
-	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	return fmt.Sprintf("reading %s: line %d, column %d: %s", u.file, u.line, u.column, u.message)
+}
+
+// newSource takes a file's text without its byte order mark.
+func newSource(name string, data []byte) (*source, error) {
+	if len(data) > maxFileBytes {
+		return nil, &unreadable{file: name, message: fmt.Sprintf("it is larger than %d MiB; is it a configuration file?", maxFileBytes>>20)}
+	}
+	data = bytes.TrimPrefix(data, []byte(byteOrderMark))
 	data = append(bytes.Clone(data), '\n') // a line comment may end the file
 	src := &source{name: name, data: data, lines: []int{0}}
 	for i, c := range data {
@@ -39,28 +50,46 @@ func parseSource(name string, data []byte) (*source, hujson.Value, error) {
 			src.lines = append(src.lines, i+1)
 		}
 	}
-	if off := tooDeep(data); off >= 0 {
-		line, column := src.position(off)
-		return nil, hujson.Value{}, fmt.Errorf("reading %s:%d:%d: nested deeper than %d levels", name, line, column, maxDepth)
-	}
-	root, err := hujson.Parse(data)
+	return src, nil
+}
+
+const byteOrderMark = "\ufeff"
+
+// failure is an error at an offset.
+func (s *source) failure(off int, format string, args ...any) error {
+	line, column := s.position(off)
+	return &unreadable{s.name, line, column, fmt.Sprintf(format, args...)}
+}
+
+// parseSource reads the text into a syntax tree. Its error names the file, the line and the column, and never quotes a
+// literal, which may be a secret.
+func parseSource(name string, data []byte) (*source, hujson.Value, error) {
+	src, err := newSource(name, data)
 	if err != nil {
-		return nil, hujson.Value{}, fmt.Errorf("reading %s: %s; expected JSON (comments and trailing commas are fine)", src.name, src.parseError(err))
+		return nil, hujson.Value{}, err
+	}
+	if off := tooDeep(src.data); off >= 0 {
+		return nil, hujson.Value{}, src.failure(off, "nested deeper than %d levels", maxDepth)
+	}
+	root, err := hujson.Parse(src.data)
+	if err != nil {
+		return nil, hujson.Value{}, src.parseError(err)
 	}
 	return src, root, nil
 }
 
 // parseError words hujson's error without the literal it may quote.
-func (s *source) parseError(err error) string {
-	msg := strings.TrimPrefix(err.Error(), "hujson: ")
-	place, rest, ok := strings.Cut(msg, ": ")
-	if !ok {
-		return msg
+func (s *source) parseError(err error) error {
+	u := &unreadable{file: s.name}
+	place, rest, ok := strings.Cut(strings.TrimPrefix(err.Error(), "hujson: "), ": ")
+	if n, _ := fmt.Sscanf(place, "line %d, column %d", &u.line, &u.column); !ok || n != 2 {
+		rest = "no valid JSON"
 	}
 	if cause := errors.Unwrap(err); cause != nil && strings.HasPrefix(cause.Error(), "invalid literal") {
 		rest = "a value that is no valid string, number, true, false or null"
 	}
-	return place + ": " + rest
+	u.message = rest + "; expected JSON (comments and trailing commas are fine)"
+	return u
 }
 
 // tooDeep returns the offset of the first bracket beyond maxDepth, or -1. It knows strings and comments, no grammar.
@@ -111,9 +140,6 @@ func endOfComment(data []byte, i int) int {
 
 // position returns line and column of an offset, both from 1, the column in bytes as compilers count.
 func (s *source) position(off int) (line, column int) {
-	if s.madeUp {
-		return 0, 0
-	}
 	line = sort.SearchInts(s.lines, off+1)
 	return line, off - s.lines[line-1] + 1
 }

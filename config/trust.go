@@ -6,85 +6,88 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"os"
+	"io/fs"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"mcphub/internal/atomicfile"
 )
 
-// Trust is which files of projects and other clients may run programs: those whose content somebody has looked at and
-// trusted. One that changes has to be trusted anew.
-type Trust struct {
-	path    string
-	digests map[string]string // by absolute path
+// digest is what a path held: the SHA-256 of the file's text, all zero when there was nothing to read.
+type digest [sha256.Size]byte
+
+// digestOf is the digest of what was read.
+func digestOf(data []byte, err error) digest {
+	if err != nil {
+		return digest{}
+	}
+	return sha256.Sum256(data)
 }
 
-// ReadTrust reads the file at path, which need not be there. With path "" nothing is trusted.
-func ReadTrust(path string) (*Trust, error) {
-	t := &Trust{path: path, digests: map[string]string{}}
-	if path == "" {
+// Trust remembers which files of projects may run programs, by what they held when the user said so. A nil Trust trusts
+// nothing.
+type Trust struct {
+	path  string
+	files map[string]string // path → SHA-256 in hexadecimal digits
+	held  digest            // of the file itself
+}
+
+// trustFile is the shape of trust.json.
+type trustFile struct {
+	Files map[string]string `json:"files"`
+}
+
+// LoadTrust reads trust.json. No file trusts nothing. With an error the Trust is there all the same, and trusts nothing.
+func LoadTrust(path string) (*Trust, error) {
+	t := &Trust{path: path, files: map[string]string{}}
+	data, err := readFile(path)
+	t.held = digestOf(data, err)
+	if errors.Is(err, fs.ErrNotExist) {
 		return t, nil
 	}
-	text, err := os.ReadFile(path)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return t, nil
-	case err == nil:
-		err = json.Unmarshal(text, &t.digests)
+	var file trustFile
+	if err == nil {
+		err = json.Unmarshal(data, &file)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading the trusted files in %s: %w; remove it to trust nothing", path, err)
+		return t, fmt.Errorf("reading %s: %w; remove it and say mcphub trust again", path, err)
+	}
+	for name, sum := range file.Files {
+		t.files[name] = sum
 	}
 	return t, nil
 }
 
-// Holds says whether a file is trusted with this content.
-func (t *Trust) Holds(file string, content []byte) bool {
-	return t.digests[absolute(file)] == digestOf(content)
+// Trusts reports whether the file may run what it names. It may not once its content is another.
+func (t *Trust) Trusts(path string, content []byte) bool {
+	return t != nil && t.files[path] != "" && t.files[path] == hexDigest(content)
 }
 
-// Add trusts a file with this content.
-func (t *Trust) Add(file string, content []byte) { t.digests[absolute(file)] = digestOf(content) }
+// Add trusts a file, by its absolute path, as long as it has this content.
+func (t *Trust) Add(path string, content []byte) { t.files[path] = hexDigest(content) }
 
-// Revoke trusts no file below dir any more, and returns those that it did.
-func (t *Trust) Revoke(dir string) (files []string) {
-	below := strings.TrimSuffix(absolute(dir), string(filepath.Separator)) + string(filepath.Separator)
-	for _, file := range slices.Sorted(maps.Keys(t.digests)) {
-		if strings.HasPrefix(file, below) {
-			delete(t.digests, file)
-			files = append(files, file)
+// Revoke forgets every file in a directory and those below it, and returns their paths, sorted.
+func (t *Trust) Revoke(dir string) []string {
+	var gone []string
+	for _, path := range sortedKeys(t.files) {
+		if strings.HasPrefix(path, strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator)) {
+			delete(t.files, path)
+			gone = append(gone, path)
 		}
 	}
-	return files
+	return gone
 }
 
-// Save writes what is trusted.
+// Save writes trust.json whole, readable by its owner only.
 func (t *Trust) Save() error {
-	text, err := json.MarshalIndent(t.digests, "", "  ")
-	if err == nil {
-		err = atomicfile.Write(t.path, append(text, '\n'))
-	}
+	text, err := json.MarshalIndent(trustFile{t.files}, "", "  ")
 	if err != nil {
-		return fmt.Errorf("keeping the trusted files: %w", err)
+		return err
 	}
-	return nil
+	return atomicfile.Write(t.path, append(text, '\n'))
 }
 
-// absolute is the name under which a file is trusted, however it was reached.
-func absolute(file string) string {
-	if whole, err := filepath.Abs(file); err == nil {
-		file = whole
-	}
-	if dir, err := filepath.EvalSymlinks(filepath.Dir(file)); err == nil {
-		file = filepath.Join(dir, filepath.Base(file))
-	}
-	return file
-}
-
-func digestOf(content []byte) string {
+func hexDigest(content []byte) string {
 	sum := sha256.Sum256(content)
 	return hex.EncodeToString(sum[:])
 }

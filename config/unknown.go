@@ -53,7 +53,15 @@ var foreignTop = map[string]foreign{
 
 // unknown reports a member that no field of its owner has.
 func (d *decoder) unknown(at place, name string, owner reflect.Type, fields []field) {
-	if f, ok := foreignServer[name]; ok && owner == reflect.TypeFor[Server]() {
+	f, foreign := foreignServer[name]
+	foreign = foreign && owner == reflect.TypeFor[Server]()
+	if d.lenient && !(foreign && f.severity == Error) {
+		if !foreign {
+			d.warnf(at, "means nothing to the hub and is left out")
+		}
+		return
+	}
+	if foreign {
 		d.problems = append(d.problems, at.problem(f.severity, "%s", f.message))
 		return
 	}

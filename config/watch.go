@@ -1,7 +1,7 @@
 package config
 
 import (
-	"crypto/sha256"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,30 +23,29 @@ type Watcher struct {
 	changed func()
 	done    chan struct{}
 
-	mu    sync.Mutex // guards files
-	files []string
+	mu    sync.Mutex // guards seen
+	seen  map[string]digest
 	again chan struct{} // other files are to be watched; holds one token
 }
 
-// NewWatcher calls changed once after each storm of changes that left some of the files with another content. The calls come
-// one after the other. Close ends it.
-func NewWatcher(files []string, changed func()) (*Watcher, error) {
+// NewWatcher watches the files that a configuration was made from. It calls changed once after each storm of changes that
+// left some of them with another content. The calls come one after the other. Close ends it.
+func NewWatcher(of *Config, changed func()) (*Watcher, error) {
 	notify, err := fsnotify.NewWatcher()
 	if err != nil {
 		return nil, err
 	}
-	w := &Watcher{notify: notify, changed: changed, done: make(chan struct{}), files: files, again: make(chan struct{}, 1)}
-	w.look()
-	seen := w.content()
-	go w.run(seen)
+	w := &Watcher{notify: notify, changed: changed, done: make(chan struct{}), again: make(chan struct{}, 1)}
+	w.Watch(of)
+	go w.run()
 	return w, nil
 }
 
-// Watch watches these files in place of the earlier ones.
-func (w *Watcher) Watch(files []string) {
+// Watch watches the files of another configuration in place of the earlier ones.
+func (w *Watcher) Watch(of *Config) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.files = files
+	w.seen = maps.Clone(of.digests)
 	select {
 	case w.again <- struct{}{}:
 	default:
@@ -59,7 +58,7 @@ func (w *Watcher) Close() {
 	<-w.done
 }
 
-func (w *Watcher) run(seen [sha256.Size]byte) {
+func (w *Watcher) run() {
 	defer close(w.done)
 	var quiet <-chan time.Time // nil while nothing happens
 	var began time.Time
@@ -84,8 +83,7 @@ func (w *Watcher) run(seen [sha256.Size]byte) {
 		case <-quiet:
 			quiet = nil
 			w.look()
-			if now := w.content(); now != seen {
-				seen = now
+			if w.differs() {
 				w.changed()
 			}
 		}
@@ -95,7 +93,7 @@ func (w *Watcher) run(seen [sha256.Size]byte) {
 func (w *Watcher) watched() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.files
+	return sortedKeys(w.seen)
 }
 
 // look watches the directories that the files are in now, by their names and behind their links.
@@ -139,16 +137,28 @@ func nearest(dir string) string {
 	}
 }
 
-// content stands for what is in the files.
-func (w *Watcher) content() (sum [sha256.Size]byte) {
-	all := sha256.New()
+// differs says whether some file holds other than it did, and notes what it holds.
+func (w *Watcher) differs() bool {
+	now := map[string]digest{}
 	for _, file := range w.watched() {
-		data, err := readFile(file)
-		part := sha256.Sum256(data)
-		all.Write(part[:])
-		if err != nil {
-			all.Write([]byte{1})
+		now[file] = holds(file)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	other := false
+	for file, was := range w.seen {
+		if is, looked := now[file]; looked && is != was {
+			w.seen[file], other = is, true
 		}
 	}
-	return [sha256.Size]byte(all.Sum(nil))
+	return other
+}
+
+// holds is the digest of a file, or of a directory's list.
+func holds(path string) digest {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		_, held := listDir(path)
+		return held
+	}
+	return digestOf(readFile(path))
 }

@@ -159,7 +159,7 @@ func (f web) answerPost(w http.ResponseWriter, r *http.Request, s *session, m wi
 	case opens: // refused, or the client has gone and will never use it
 		f.hub.Leave(s.client)
 	}
-	if changesSession(m.Method) {
+	if s.client.Unsaved() || changesSession(m.Method) {
 		f.keep(s)
 	}
 	p.finish(ctx, answer)

@@ -39,7 +39,11 @@ func listResources(h merged, ctx context.Context, r *Request, args []byte) Answe
 	c := h.current()
 	for _, method := range []string{wire.ResourcesList, wire.ResourceTemplates} {
 		for _, it := range c.lists[method].items {
-			if owner := it.server.Name(); server == "" || server == owner {
+			owner := "mcphub"
+			if it.server != nil {
+				owner = it.server.Name()
+			}
+			if server == "" || server == owner {
 				text.WriteString(it.key + "\t" + wire.String(wire.Get(it.raw, "name")) + "\t(" + owner + ")\n")
 			}
 		}
@@ -75,6 +79,10 @@ func readByTool(h merged, ctx context.Context, r *Request, args []byte) Answer {
 
 // readQuietly reads a resource for the hub itself, which answers no questions.
 func (h merged) readQuietly(ctx context.Context, r *Request, uri string) Answer {
+	if s := h.current().skills.at(uri); s != nil {
+		h.reveal(r.Client, s)
+		return Answer{Result: s.contents()}
+	}
 	at, ok := h.locateLate(ctx, uri)
 	if !ok {
 		return notFound(uri, r.modern())

@@ -123,6 +123,10 @@ func (h merged) getPrompt(ctx context.Context, r *Request) Answer {
 	if name == inlineName {
 		return h.inline(ctx, r)
 	}
+	if s := h.current().skills.named(name); s != nil {
+		h.reveal(r.Client, s)
+		return h.face.finish(r, s.messages())
+	}
 	at, ok := h.current().prompts[name]
 	if !ok {
 		h.awaitAll(ctx)
@@ -139,6 +143,10 @@ func (h merged) getPrompt(ctx context.Context, r *Request) Answer {
 // readResource routes a resources/read by the URI.
 func (h merged) readResource(ctx context.Context, r *Request) Answer {
 	uri := wire.String(wire.Get(r.Msg.Params, "uri"))
+	if s := h.current().skills.at(uri); s != nil {
+		h.reveal(r.Client, s)
+		return cacheable(h.face.finish(r, s.contents()), r.Msg.Method, r.modern())
+	}
 	at, ok := h.locateLate(ctx, uri)
 	if !ok {
 		return notFound(uri, r.modern())
@@ -155,10 +163,10 @@ func (h merged) complete(ctx context.Context, r *Request) Answer {
 	if wire.String(wire.Get(ref, "type")) == "ref/prompt" && wire.String(wire.Get(ref, "name")) == inlineName {
 		return h.completeInline(r)
 	}
-	at, key := h.current().completed(ref)
+	at, key := completed(h.current(), ref)
 	if at.server == nil {
 		h.awaitAll(ctx)
-		at, key = h.current().completed(ref)
+		at, key = completed(h.current(), ref)
 	}
 	if at.server == nil {
 		return invalid("completion/complete: its ref names nothing that is published")
@@ -186,7 +194,7 @@ func (h merged) complete(ctx context.Context, r *Request) Answer {
 var noCompletion = []byte(`{"completion":{"values":[]}}`)
 
 // completed finds what a completion's ref names, and the member that names it.
-func (c *catalog) completed(ref []byte) (at route, key string) {
+func completed(c *catalog, ref []byte) (at route, key string) {
 	switch wire.String(wire.Get(ref, "type")) {
 	case "ref/prompt":
 		return c.prompts[wire.String(wire.Get(ref, "name"))], "name"

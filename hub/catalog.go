@@ -29,7 +29,8 @@ type catalog struct {
 	servers   map[string]*upstream.Server // the form of a URI is a server's before that has said anything
 	tools     []*tool
 	byName    map[string]*tool
-	blocked   map[string]*tool    // by the name that they would have
+	blocked   map[string]*tool // by the name that they would have
+	skills    skills
 	prompts   map[string]route    // by published name
 	resources map[string]route    // by published URI
 	templates []template          // the most specific first
@@ -53,7 +54,11 @@ func build(r *roster, serverInfo []byte) *catalog {
 		byName: map[string]*tool{}, blocked: map[string]*tool{}, prompts: map[string]route{}, resources: map[string]route{},
 		servers: r.byName, moved: map[route]string{}, lists: map[string]*listing{}, notes: map[string][]string{},
 	}
+	c.skills = newSkills(r.skills)
 	var resources, templates []item
+	for _, s := range c.skills {
+		resources = append(resources, s.resource())
+	}
 	var prompts []*prompt
 	ttl := map[string]int64{}
 	for _, s := range r.servers {
@@ -76,25 +81,15 @@ func build(r *roster, serverInfo []byte) *catalog {
 		}
 	}
 	c.nameTools(r.set)
-	tools := make([]item, 0, len(c.tools))
-	for _, t := range c.tools {
-		c.readPages(t)
-	}
-	// From here on it is known what every resource is published as.
-	for _, t := range c.tools {
-		t.raw = publisher{c, t.server}.meta(t.raw)
-		if t.blocked {
-			c.blocked[t.name] = t
-			continue
-		}
-		c.byName[t.name] = t
-		tools = append(tools, item{t.name, t.raw, t.server})
-	}
+	tools := c.publishTools()
 	for _, p := range prompts {
 		p.raw = publisher{c, p.server}.meta(p.raw)
 	}
 	for _, items := range [][]item{resources, templates} {
 		for i := range items {
+			if items[i].server == nil {
+				continue
+			}
 			items[i].raw = publisher{c, items[i].server}.meta(items[i].raw)
 		}
 	}
@@ -107,6 +102,29 @@ func build(r *roster, serverInfo []byte) *catalog {
 	c.lists[wire.ResourcesList] = newListing("resources", resources, ttl[wire.ResourcesList], serverInfo)
 	c.lists[wire.ResourceTemplates] = newListing("resourceTemplates", templates, ttl[wire.ResourceTemplates], serverInfo)
 	return c
+}
+
+// publishTools gives the tools their final form, from which on it is known what every resource is published as, and returns
+// those that everybody is shown.
+func (c *catalog) publishTools() []item {
+	tools := make([]item, 0, len(c.tools))
+	for _, t := range c.tools {
+		c.readPages(t)
+	}
+	for _, t := range c.tools {
+		t.raw = publisher{c, t.server}.meta(t.raw)
+		if t.blocked {
+			c.blocked[t.name] = t
+			continue
+		}
+		c.byName[t.name] = t
+		if s := c.skills.named(t.server.Config().Skill); s != nil {
+			s.tools = append(s.tools, item{t.name, t.raw, t.server})
+			continue
+		}
+		tools = append(tools, item{t.name, t.raw, t.server})
+	}
+	return tools
 }
 
 func (c *catalog) note(server, format string, args ...any) {

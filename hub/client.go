@@ -31,11 +31,14 @@ type Client struct {
 	lastID atomic.Int64
 	subs   interests
 
-	mu    sync.Mutex           // guards the rest
-	level string               // of log messages, "" before logging/setLevel
-	asked map[string]*question // open ones by id
-	left  bool                 // the session is over
-	mute  bool                 // nothing comes from the client any more
+	unsaved atomic.Bool // State is another than when it was last asked for
+
+	mu       sync.Mutex           // guards the rest
+	revealed []string             // the skills that it has read
+	level    string               // of log messages, "" before logging/setLevel
+	asked    map[string]*question // open ones by id
+	left     bool                 // the session is over
+	mute     bool                 // nothing comes from the client any more
 
 	pending []string // resources that it was subscribed to in the hub's last process, until it is again
 	conns   map[*upstream.Server]*ownConn

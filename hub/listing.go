@@ -29,12 +29,10 @@ type listing struct {
 
 // newListing builds a list; ttl is how long, in milliseconds, a client may keep it.
 func newListing(member string, items []item, ttl int64, serverInfo []byte) *listing {
-	l := &listing{member: member, items: items}
+	l := &listing{member: member}
 	l.more = []byte(`,"resultType":"complete","ttlMs":` + strconv.FormatInt(ttl, 10) + `,"cacheScope":"private","_meta":`)
 	l.more = append(l.more, metaOf(serverInfo)...)
-	l.session = l.write(items, nil)
-	l.modern = l.write(items, l.more)
-	return l
+	return l.of(items)
 }
 
 // write is a result with these items and what else is in it.
@@ -51,6 +49,13 @@ func (l *listing) write(items []item, more []byte) []byte {
 		out = append(out, it.raw...)
 	}
 	return append(append(append(out, ']'), more...), '}')
+}
+
+// of is a list of other items.
+func (l *listing) of(items []item) *listing {
+	other := &listing{member: l.member, items: items, more: l.more}
+	other.session, other.modern = other.write(items, nil), other.write(items, l.more)
+	return other
 }
 
 // same says whether two lists look alike to clients.

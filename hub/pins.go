@@ -24,8 +24,8 @@ type Pins struct {
 
 	mu       sync.Mutex                   // guards the rest
 	approved map[string]map[string]string // server, tool: digest
+	fresh    map[string]map[string]string // what of that is not in the file yet
 	seen     map[string]*pinned           // by server
-	unsaved  bool
 }
 
 // pinned is how a server's present tools compare to what was approved.
@@ -38,21 +38,36 @@ type pinned struct {
 // ReadPins reads what has been approved from the file at path, which need not be there; with path "" that ends with the
 // process. A file that cannot be read is an error, since going on would approve everything.
 func ReadPins(path string) (*Pins, error) {
-	p := &Pins{path: path, approved: map[string]map[string]string{}, seen: map[string]*pinned{}}
+	p := &Pins{path: path, approved: map[string]map[string]string{}, fresh: map[string]map[string]string{}, seen: map[string]*pinned{}}
 	if path == "" {
 		return p, nil
 	}
-	text, err := os.ReadFile(path)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return p, nil
-	case err == nil:
+	return p, p.read()
+}
+
+// read takes what is in the file over what is known.
+func (p *Pins) read() error {
+	text, err := os.ReadFile(p.path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
 		err = json.Unmarshal(text, &p.approved)
 	}
 	if err != nil {
-		return p, fmt.Errorf("reading the approved tools: %w; remove the file to approve all tools anew", err)
+		return fmt.Errorf("reading the approved tools in %s: %w; remove it to approve all tools anew", p.path, err)
 	}
-	return p, nil
+	return nil
+}
+
+// set approves one tool.
+func (p *Pins) set(server, tool, digest string) {
+	for _, known := range []map[string]map[string]string{p.approved, p.fresh} {
+		if known[server] == nil {
+			known[server] = map[string]string{}
+		}
+		known[server][tool] = digest
+	}
 }
 
 // changed are the tools of an offer that are not what was approved.
@@ -65,17 +80,11 @@ func (p *Pins) changed(server string, offer *upstream.Offer) map[string]bool {
 	}
 	now = &pinned{offer: offer, digests: map[string]string{}, changed: map[string]bool{}}
 	p.seen[server] = now
-	approved := p.approved[server]
-	if approved == nil {
-		approved = map[string]string{}
-		p.approved[server] = approved
-	}
 	for _, raw := range offer.Tools {
 		name, digest := wire.String(wire.Get(raw, "name")), toolDigest(raw)
 		now.digests[name] = digest
-		if old, known := approved[name]; !known {
-			approved[name] = digest
-			p.unsaved = true
+		if old, known := p.approved[server][name]; !known {
+			p.set(server, name, digest)
 		} else if old != digest {
 			now.changed[name] = true
 		}
@@ -94,19 +103,26 @@ func (p *Pins) approve(server string) []string {
 	names := slices.AppendSeq([]string{}, maps.Keys(now.changed))
 	slices.Sort(names)
 	for _, name := range names {
-		p.approved[server][name] = now.digests[name]
-		p.unsaved = true
+		p.set(server, name, now.digests[name])
 	}
 	now.changed = map[string]bool{}
 	return names
 }
 
-// save writes what has been approved since it was last written.
+// save writes what has been approved since it was last written, into what other hubs have written meanwhile.
 func (p *Pins) save() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.path == "" || !p.unsaved {
+	if p.path == "" || len(p.fresh) == 0 {
 		return nil
+	}
+	if err := p.read(); err != nil {
+		return err
+	}
+	for server, tools := range p.fresh {
+		for tool, digest := range tools {
+			p.set(server, tool, digest)
+		}
 	}
 	text, err := json.Marshal(p.approved)
 	if err == nil {
@@ -115,7 +131,7 @@ func (p *Pins) save() error {
 	if err != nil {
 		return fmt.Errorf("keeping the approved tools: %w", err)
 	}
-	p.unsaved = false
+	p.fresh = map[string]map[string]string{}
 	return nil
 }
 

@@ -71,7 +71,7 @@ func TestPinsThatCannotBeRead(t *testing.T) {
 	if err := os.WriteFile(path, []byte(`{"up":`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadPins(path); err == nil || !strings.Contains(err.Error(), "remove the file") {
+	if _, err := ReadPins(path); err == nil || !strings.Contains(err.Error(), "remove it to approve") {
 		t.Errorf("%v", err)
 	}
 	h := start(t, nil)

@@ -38,12 +38,15 @@ func (c *catalog) namePrompts(set *config.Settings, prompts []*prompt) []item {
 	items := make([]item, 0, len(prompts)+1)
 	for _, p := range prompts {
 		published := name(p)
-		if count[published] > 1 {
+		if count[published] > 1 || c.skills.named(published) != nil {
 			c.note(p.server.Name(), "prompt %q shares the name %s with another; both have a suffix", p.own, published)
 			published = suffixed(set, published, p.server.Name(), p.own)
 		}
 		c.prompts[published] = p.route
 		items = append(items, item{published, wire.Splice(p.raw, wire.Edit{Key: "name", Value: wire.Quote(published)}), p.server})
+	}
+	for _, s := range c.skills {
+		items = append(items, s.prompt())
 	}
 	return append(items, item{inlineName, inlinePrompt, nil})
 }

@@ -87,6 +87,7 @@ func (h fleet) renew(cfg *config.Config) (*roster, Report) {
 		servers = append(servers, upstream.NewServer(entry, h.upstreams))
 	}
 	now := newRoster(&cfg.Settings, h.pins, servers)
+	now.skills = cfg.Skills
 	for _, entry := range entries {
 		now.entries[entry.Name] = entry
 	}

@@ -100,6 +100,9 @@ func (c *catalog) against(at route) string {
 
 // spokenFor says whose a URI is by its form, which no other server may take, "" for a form that is nobody's.
 func (c *catalog) spokenFor(uri string) string {
+	if s := c.skills.at(uri); s != nil {
+		return fmt.Sprintf("it is the text of the skill %q", s.Name)
+	}
 	if server, _, ok := unqualified(uri); ok && c.servers[server] != nil {
 		return fmt.Sprintf("that form means resources of server %q", server)
 	}

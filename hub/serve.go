@@ -62,7 +62,7 @@ func (h merged) serveBoth(ctx context.Context, r *Request) Answer {
 		for _, s := range h.servers() {
 			s.Refresh(false)
 		}
-		answer := h.current().lists[r.Msg.Method].answer(r.Msg.Params, r.modern())
+		answer := h.listFor(r.Client, r.Msg.Method).answer(r.Msg.Params, r.modern())
 		if r.Msg.Method == wire.ToolsList {
 			answer.Result = ring{h.Hub}.mark(r, h.view, answer.Result)
 		}

@@ -15,6 +15,8 @@ type State struct {
 	Own    bool            `json:"own,omitempty"`  // it has a connection of its own
 	Scope  string          `json:"scope,omitempty"`
 
+	Revealed []string `json:"revealed,omitempty"` // the skills that it has read
+
 	Lasting map[string]lasting `json:"lasting,omitempty"` // what it has asked for there
 }
 
@@ -25,7 +27,7 @@ func (c *Client) State() State {
 	defer c.mu.Unlock()
 	subs = append(subs, c.pending...)
 	slices.Sort(subs)
-	st := State{Params: c.Params, Level: c.level, Subs: slices.Compact(subs), Own: c.own != nil, Scope: c.Scope}
+	st := State{Params: c.Params, Level: c.level, Subs: slices.Compact(subs), Own: c.own != nil, Scope: c.Scope, Revealed: slices.Clone(c.revealed)}
 	if c.own != nil {
 		st.Lasting = c.own.kept()
 	}
@@ -35,7 +37,7 @@ func (c *Client) State() State {
 // Resume gives a session its state back, before Join. Connections are opened when they are needed.
 func (h *Hub) Resume(c *Client, st State) {
 	c.Params, c.level, c.pending = st.Params, st.Level, st.Subs
-	c.Scope = st.Scope
+	c.Scope, c.revealed = st.Scope, st.Revealed
 	if s := h.Server(c.Server); s != nil && st.Own {
 		c.own = relayed{h}.newOwn(c, s)
 		c.own.ready, c.own.lasting = true, st.Lasting

@@ -23,6 +23,7 @@ type roster struct {
 	servers []*upstream.Server
 	byName  map[string]*upstream.Server
 	pins    *Pins
+	skills  []config.Skill
 	entries map[string]*config.Server // by name, as the newest configuration has them; a server that was kept has an older one
 }
 
@@ -51,7 +52,7 @@ func (r *roster) with(more []*upstream.Server) *roster {
 		}
 	}
 	joined := newRoster(r.set, r.pins, servers)
-	joined.entries = r.entries
+	joined.entries, joined.skills = r.entries, r.skills
 	return joined
 }
 
@@ -127,6 +128,7 @@ func (v *view) rebuild() *catalog {
 			herald{v.hub}.announce(v, l.changed)
 		}
 	}
+	herald{v.hub}.tellRevealed(v, old, now)
 	subscriptions{v.hub}.followAll(v, now)
 	return now
 }

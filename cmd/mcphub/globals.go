@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -67,15 +68,19 @@ func (g *globals) trustFile() string { return filepath.Join(g.dataDir, "trust.js
 // load reads the configuration and prints what is wrong with it. A problem of one server leaves the
 // others; one of the hub as a whole is an error.
 func (g *globals) load(report func(config.Problem)) (*config.Config, error) {
-	sources := config.Sources{Files: g.files(), Trust: g.trustFile(), Env: os.LookupEnv}
-	cfg, err := sources.Load()
+	trust, err := config.LoadTrust(g.trustFile())
+	if err != nil {
+		return nil, usageError{err}
+	}
+	cfg, err := config.Gather(g.files(), os.LookupEnv, trust)
 	if err != nil {
 		return nil, usageError{err}
 	}
 	bad := 0
 	for _, p := range cfg.Problems {
 		report(p)
-		if p.Server == "" && p.Severity == config.Error {
+		own := p.File == "" || slices.Contains(g.files(), p.File) // what others wrote stops nothing
+		if own && p.Server == "" && p.Severity == config.Error {
 			bad++
 		}
 	}

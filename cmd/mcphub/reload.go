@@ -50,7 +50,7 @@ func (r *reloader) reload() (admin.Reloaded, error) {
 	r.front.Reload(&cfg.Settings)
 	r.inUse.Store(cfg)
 	if w := r.watcher.Load(); w != nil {
-		w.Watch(cfg.Files)
+		w.Watch(cfg)
 	}
 	r.log.Info().Strs("added", done.Added).Strs("removed", done.Removed).Strs("changed", done.Changed).Int("kept", len(done.Kept)).Msg("reloaded")
 	return done, nil
@@ -59,7 +59,7 @@ func (r *reloader) reload() (admin.Reloaded, error) {
 // follow reloads when a file of the configuration changes, and on SIGHUP. The returned function ends that.
 func (r *reloader) follow() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
-	watcher, err := config.NewWatcher(r.inUse.Load().Files, func() { _, _ = r.reload() }) // which logs what is wrong
+	watcher, err := config.NewWatcher(r.inUse.Load(), func() { _, _ = r.reload() }) // which logs what is wrong
 	if err != nil {
 		r.log.Warn().Err(err).Msg("the configuration is not watched; SIGHUP or mcphub reload read it anew")
 	}
