@@ -60,7 +60,7 @@ generate: ## what is made from the code: the schema and the tables of README.md
 	go generate ./...
 
 deps: ## install the npm packages that the end-to-end tests use
-	@e2e/npm/install servers clients
+	@e2e/npm/install servers clients vendors
 
 docker: ## the image, with whatever builds images here
 	docker build --build-arg VERSION=$(VERSION) -t mcphub .

@@ -47,12 +47,35 @@ func (l *Lab) Restart(t testing.TB, hub *Hub) *Hub {
 
 func (l *Lab) serve(t testing.TB, config, listen string) *Hub {
 	t.Helper()
-	command := exec.Command(l.Program("mcphub"), "serve", "--config", config, "--data-dir", filepath.Join(filepath.Dir(config), "data"),
-		"--listen", listen, "--log-format", "json")
+	command := exec.Command(l.Program(l.hub), "serve", "--config", config, "--data-dir", dataDir(config), "--listen", listen, "--log-format", "json")
 	daemon, addr := start(t, command, listening)
 	hub := &Hub{Daemon: daemon, URL: "http://" + addr[1] + addr[2], Config: config}
 	t.Cleanup(func() { hub.Stop(t) })
 	return hub
+}
+
+// dataDir is where the hub with this configuration keeps its state.
+func dataDir(config string) string { return filepath.Join(filepath.Dir(config), "data") }
+
+// Again starts a hub that has ended: same configuration and data directory.
+func (l *Lab) Again(t testing.TB, hub *Hub) *Hub {
+	t.Helper()
+	return l.serve(t, hub.Config, "127.0.0.1:0")
+}
+
+// Operate runs a verb of the command line against the hub, and returns what it printed. Its exit code does not matter: it says
+// that a server is in trouble, too.
+func (l *Lab) Operate(t testing.TB, hub *Hub, verb ...string) string {
+	t.Helper()
+	command, cancel := l.command(t, append([]string{l.Program(l.hub), "--config", hub.Config, "--data-dir", dataDir(hub.Config)}, verb...))
+	defer cancel()
+	var stderr strings.Builder
+	command.Stderr = &stderr
+	out, err := command.Output()
+	if len(out) == 0 {
+		t.Fatalf("mcphub %s printed nothing: %v\n%s", strings.Join(verb, " "), err, stderr.String())
+	}
+	return string(out)
 }
 
 // StdioHub is the command line of the hub on standard input and output.

@@ -64,6 +64,53 @@ func TestKilledHubLeavesNoChild(t *testing.T) {
 	awaitEnd(t, children)
 }
 
+// Nor does a server outlive a killed hub whatever it is there for: connected from the start, kept alive, called just now; nor do
+// programs that it has started itself, and not by being rude.
+func TestKilledHubLeavesNothing(t *testing.T) {
+	servers := Servers{}
+	logs := map[string]*testmcp.Log{}
+	for name, how := range map[string][2]string{
+		"eager":  {"well", "eager"},
+		"kept":   {"well", "keep-alive"},
+		"called": {"well", "lazy"},
+		"parent": {"grandchildren", "eager"},
+		"rude":   {"ignores-sigterm", "keep-alive"},
+	} {
+		command, args, env, log := testmcp.LoggedCommand(t, how[0])
+		logs[name] = log
+		servers[name] = map[string]any{
+			"command": command, "args": args, "env": env, "lifecycle": how[1],
+			"connectTimeoutMs": manyPatience.Milliseconds(), "startupTimeoutMs": manyPatience.Milliseconds(),
+		}
+	}
+	// A wrapper, as npx is one: the server is a child of the hub's child.
+	servers["wrapped"] = Stdio([]string{"sh", "-c", lab.Program(lab.hub) + " example-server; :"})
+	servers["wrapped"]["lifecycle"], servers["wrapped"]["startupTimeoutMs"] = "eager", manyPatience.Milliseconds()
+	hub := lab.StartHub(t, servers)
+	listTools(t, hub)
+	slow := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"mcp_called_slow","arguments":{"ms":600000}}}`
+	left := make(chan error, 1)
+	go func() {
+		response, err := http.Post(hub.URL+"/mcp", "application/json", strings.NewReader(slow))
+		if err == nil {
+			err = response.Body.Close()
+		}
+		left <- err
+	}()
+	logs["called"].WaitMessages(t, "tools/call", 1)
+	children := descendants(hub.Process.Pid)
+	// The reaper, five servers, the two that one of them has started, and the wrapper with its server.
+	if len(children) != 1+5+2+2 {
+		t.Fatalf("%d processes run under the hub, want 10", len(children))
+	}
+	if err := hub.Process.Signal(syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	hub.Exit(t, Grace)
+	<-left
+	awaitEnd(t, children)
+}
+
 // mcphub stdio ends with its client: when its standard input closes it stops its servers and exits with code 0.
 func TestStdioEndsWithItsClient(t *testing.T) {
 	config := WriteConfig(t, t.TempDir(), Servers{"memory": Stdio(lab.Memory())})

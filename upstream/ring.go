@@ -64,13 +64,16 @@ func (r *ring) here() uint64 {
 }
 
 // words is the end of what came behind a place, on one line and at most max bytes long. Whole lines are left out in
-// front, blank ones everywhere.
+// front, blank ones and frames of a stack everywhere.
 func (r *ring) words(from uint64, max int) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var kept []string
 	size := 0
 	for _, line := range slices.Backward(r.after(from)) {
+		if isFrame(line) {
+			continue
+		}
 		if line = cut(strings.TrimSpace(line), max); line == "" {
 			continue
 		}
@@ -81,6 +84,13 @@ func (r *ring) words(from uint64, max int) string {
 	}
 	slices.Reverse(kept)
 	return strings.Join(kept, " | ")
+}
+
+// isFrame says whether a line is one of a stack trace as Node, Java and .NET print it: behind the error, which it would push out
+// of the last words.
+func isFrame(line string) bool {
+	text := strings.TrimLeft(line, " \t")
+	return text != line && strings.HasPrefix(text, "at ")
 }
 
 // Logs returns up to n of the last lines that the server printed outside the protocol, oldest first.

@@ -144,6 +144,18 @@ func TestB043(t *testing.T) {
 	noneAlive(t, log)
 }
 
+// What a program says as it ends is its error, however many frames of a stack come behind that.
+func TestLastWordsAreNoStackTrace(t *testing.T) {
+	t.Parallel()
+	cfg, _ := program(t, "well")
+	frame := `    at start (file:///usr/lib/node_modules/a-server-with-a-long-name/dist/index.js:35:23)\n`
+	cfg.Command, cfg.Args = "sh", []string{"-c", `printf 'Error: no key is set\n` + strings.Repeat(frame, 20) + `\nNode.js v22\n' >&2; exit 1`}
+	_, err := callTool(start(t, cfg), "echo", "")
+	if want := "it last wrote: Error: no key is set | Node.js v22"; !strings.HasSuffix(asError(t, err).Text, want) {
+		t.Errorf("got %q, want %q at its end", asError(t, err).Text, want)
+	}
+}
+
 // B056: a call that comes before the handshake is over waits for it.
 func TestB056(t *testing.T) {
 	t.Parallel()
