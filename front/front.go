@@ -25,6 +25,7 @@ type Options struct {
 	WriteWait   time.Duration // how long one write to a stream may take; 10 s
 	SessionDir  string        // where sessions outlive the process; "": they do not
 	SessionIdle time.Duration // how long a session without a request or an open stream is kept; 1 h
+	PingWait    time.Duration // how long a quiet client with an open stream may take to say that it is there; 1 min
 
 	// Refuse answers a request that Guard keeps out, with the reason; nil answers with plain text.
 	Refuse func(w http.ResponseWriter, r *http.Request, reason string)
@@ -53,6 +54,7 @@ func New(h *hub.Hub, opt Options) *Front {
 	setDefault(&opt.Heartbeat, 20*time.Second)
 	setDefault(&opt.WriteWait, 10*time.Second)
 	setDefault(&opt.SessionIdle, time.Hour)
+	setDefault(&opt.PingWait, time.Minute)
 	f := &Front{opt: opt, hub: h, stopping: make(chan struct{}), store: store{opt.SessionDir}}
 	f.Reload(opt.Settings)
 	f.sessions.byID = map[string]*session{}

@@ -23,6 +23,7 @@ type session struct {
 	out    outbox     // what the client is sent outside of its requests
 
 	seen   atomic.Int64 // when it last did something, Unix seconds
+	asked  atomic.Int64 // when it was asked whether it is still there, Unix seconds; 0: not since then
 	open   atomic.Int32 // streams and requests under way
 	ended  chan struct{}
 	duplex *postedTo // HTTP+SSE only
@@ -71,7 +72,10 @@ func randomID() string {
 	return hex.EncodeToString(b[:])
 }
 
-func (s *session) touch() { s.seen.Store(time.Now().Unix()) }
+func (s *session) touch() {
+	s.seen.Store(time.Now().Unix())
+	s.asked.Store(0)
+}
 
 // use marks the session as in use until the returned function is called.
 func (s *session) use() func() {
@@ -233,8 +237,29 @@ func (f *Front) end(s *session) {
 	})
 }
 
-// sweep ends the sessions that have had neither a request nor an open stream for too long. Clients
-// often go without saying so.
+// isGone says whether nobody is behind a session that has been quiet for long. Where a stream is open, its client is asked
+// (MCP 2025-11-25, Ping).
+func (f *Front) isGone(s *session, now time.Time) bool {
+	if s.open.Load() == 0 {
+		return true
+	}
+	s.mu.Lock()
+	working := len(s.inflight) > 0
+	s.mu.Unlock()
+	switch asked := s.asked.Load(); {
+	case working:
+		return false
+	case asked == 0:
+		s.asked.Store(now.Unix())
+		s.out.push(wire.AppendRequest(nil, wire.Quote("there-"+randomID()), wire.Ping, nil))
+		return false
+	default:
+		return now.Unix()-asked >= int64(f.opt.PingWait/time.Second)
+	}
+}
+
+// sweep ends the sessions that have had neither a request nor an open stream for too long, and those with a stream that do
+// not answer a ping then. Clients often go without saying so, and a frozen one leaves its streams open.
 func (f *Front) sweep() {
 	ticker := time.NewTicker(min(time.Minute, f.opt.SessionIdle))
 	defer ticker.Stop()
@@ -242,7 +267,7 @@ func (f *Front) sweep() {
 		select {
 		case now := <-ticker.C:
 			for _, s := range f.sessions.all() {
-				if s.open.Load() == 0 && now.Unix()-s.seen.Load() >= int64(f.opt.SessionIdle/time.Second) {
+				if now.Unix()-s.seen.Load() >= int64(f.opt.SessionIdle/time.Second) && f.isGone(s, now) {
 					f.quit(s)
 				}
 			}
