@@ -237,9 +237,9 @@ func (f *Front) end(s *session) {
 	})
 }
 
-// isGone says whether nobody is behind a session that has been quiet for long. Where a stream is open, its client is asked
+// gone says whether nobody is behind a session that has been quiet for long. Where a stream is open, its client is asked
 // (MCP 2025-11-25, Ping).
-func (f *Front) isGone(s *session, now time.Time) bool {
+func (s *session) gone(now time.Time, wait time.Duration) bool {
 	if s.open.Load() == 0 {
 		return true
 	}
@@ -254,7 +254,7 @@ func (f *Front) isGone(s *session, now time.Time) bool {
 		s.out.push(wire.AppendRequest(nil, wire.Quote("there-"+randomID()), wire.Ping, nil))
 		return false
 	default:
-		return now.Unix()-asked >= int64(f.opt.PingWait/time.Second)
+		return now.Unix()-asked >= int64(wait/time.Second)
 	}
 }
 
@@ -267,7 +267,7 @@ func (f *Front) sweep() {
 		select {
 		case now := <-ticker.C:
 			for _, s := range f.sessions.all() {
-				if now.Unix()-s.seen.Load() >= int64(f.opt.SessionIdle/time.Second) && f.isGone(s, now) {
+				if now.Unix()-s.seen.Load() >= int64(f.opt.SessionIdle/time.Second) && s.gone(now, f.opt.PingWait) {
 					f.quit(s)
 				}
 			}
