@@ -24,16 +24,20 @@ const askTimeout = 30 * time.Second
 
 // hubURL finds the running hub by the file it left in its data directory.
 func (g *globals) hubURL() (string, error) {
-	path := filepath.Join(g.dataDir, "run.json")
-	text, err := os.ReadFile(path)
-	var info runInfo
-	if err == nil {
-		err = json.Unmarshal(text, &info)
-	}
+	info, err := g.running()
 	if err != nil {
 		return "", fmt.Errorf("no running hub found (%w): start one with mcphub serve, or name its --data-dir", err)
 	}
 	return "http://" + info.Addr, nil
+}
+
+// running reads that file.
+func (g *globals) running() (info runInfo, err error) {
+	text, err := os.ReadFile(filepath.Join(g.dataDir, "run.json"))
+	if err == nil {
+		err = json.Unmarshal(text, &info)
+	}
+	return info, err
 }
 
 // connect opens an MCP session with the running hub.

@@ -50,18 +50,21 @@ func xdg(variable, inHome string) string {
 	return filepath.Join(home, inHome)
 }
 
+// paths are the configuration files, at least one.
+func (g *globals) paths() []string {
+	if len(g.configs) > 0 {
+		return g.configs
+	}
+	if path := os.Getenv("MCPHUB_CONFIG"); path != "" {
+		return []string{path}
+	}
+	return []string{defaultConfig()}
+}
+
 // load reads the configuration and prints what is wrong with it. A problem of one server leaves the
 // others; one of the hub as a whole is an error.
 func (g *globals) load(report func(config.Problem)) (*config.Config, error) {
-	paths := g.configs
-	if len(paths) == 0 {
-		if path := os.Getenv("MCPHUB_CONFIG"); path != "" {
-			paths = []string{path}
-		} else {
-			paths = []string{defaultConfig()}
-		}
-	}
-	cfg, err := config.Load(paths, os.LookupEnv)
+	cfg, err := config.Load(g.paths(), os.LookupEnv)
 	if err != nil {
 		return nil, usageError{err}
 	}
@@ -99,7 +102,7 @@ func (g *globals) logger() (zerolog.Logger, error) {
 }
 
 func isTerminal(f *os.File) bool {
-	info, err := f.Stat()
+	info, err := f.Stat() // an error for a nil file
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 

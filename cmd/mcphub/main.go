@@ -55,6 +55,7 @@ func newRoot() *cobra.Command {
 	g.flags(root)
 	root.AddCommand(
 		serveCommand(g), stdioCommand(g), checkCommand(g), listCommand(g), toolsCommand(g), callCommand(g),
+		addCommand(g), removeCommand(g), enableCommand(g), disableCommand(g),
 		schemaCommand(), versionCommand(g), reaperCommand(), exampleCommand(),
 	)
 	for _, c := range root.Commands() {
