@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -64,39 +65,29 @@ func (q *questions) several(question string) []string {
 	}
 }
 
+// wordPart is what a word is made of, or the space between words.
+var wordPart = regexp.MustCompile(`^(?:\\(.)|'([^']*)'|"((?:[^"\\]|\\.)*)"|([^\s'"\\]+)|\s+)`)
+
+var escapedRune = regexp.MustCompile(`\\(.)`)
+
 // words splits a line as a shell does, with its quotes and backslashes and nothing else of it.
 func words(line string) ([]string, error) {
 	var out []string
-	var word strings.Builder
-	var quote rune
-	started, escaped := false, false
-	for _, r := range line {
-		switch {
-		case escaped:
-			word.WriteRune(r)
-			escaped = false
-		case r == '\\' && quote != '\'':
-			started, escaped = true, true
-		case r == quote:
-			quote = 0
-		case quote == 0 && (r == '"' || r == '\''):
-			started, quote = true, r
-		case quote == 0 && (r == ' ' || r == '\t'):
-			if started {
-				out = append(out, word.String())
-			}
-			word.Reset()
-			started = false
-		default:
-			started = true
-			word.WriteRune(r)
+	inWord := false
+	for line != "" {
+		part := wordPart.FindStringSubmatch(line)
+		if part == nil {
+			return nil, errors.New("the arguments end inside quotes; close them")
 		}
-	}
-	if quote != 0 || escaped {
-		return nil, errors.New("the arguments end inside quotes; close them")
-	}
-	if started {
-		out = append(out, word.String())
+		line = line[len(part[0]):]
+		if strings.TrimSpace(part[0]) == "" {
+			inWord = false
+			continue
+		}
+		if !inWord {
+			out, inWord = append(out, ""), true
+		}
+		out[len(out)-1] += part[1] + part[2] + escapedRune.ReplaceAllString(part[3], "$1") + part[4]
 	}
 	return out, nil
 }
