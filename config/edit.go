@@ -2,10 +2,10 @@ package config
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"strings"
 
 	"github.com/tailscale/hujson"
@@ -13,276 +13,266 @@ import (
 	"mcphub/internal/atomicfile"
 )
 
-// The errors of edits that find something else than they need.
 var (
-	ErrNoServer = errors.New("no server of that name is in the file")
-	ErrIsThere  = errors.New("a server of that name is in the file already")
+	// ErrNoServer says that the file has no entry of that name.
+	ErrNoServer = errors.New("there is no such server")
+	// ErrServerExists says that the file has an entry of that name already.
+	ErrServerExists = errors.New("the server exists already")
 )
 
-// SetServer writes an entry, a JSON object, into the file at path, which is made where there is none. replace lets it take the
-// place of one of its name, else that is ErrIsThere. Whatever else is in the file stays as it is, byte for byte, here and in
-// the edits below; an edit that would leave the entry with an error changes nothing.
+// RefusedError says that an edit would make an entry that cannot run, and that nothing was written.
+type RefusedError struct {
+	// Problems are the errors that the edit would add to the file. Their lines are those of the text that was not written.
+	Problems []Problem
+}
+
+// Error lists the problems, one a line.
+func (e *RefusedError) Error() string {
+	var b strings.Builder
+	b.WriteString("nothing was changed, since it would not work:")
+	for _, p := range e.Problems {
+		fmt.Fprintf(&b, "\n  %s: %s", p.Path, p.Message)
+	}
+	return b.String()
+}
+
+// SetServer puts the entry of that name, a JSON object as it stands in a file, at the end of a configuration file's
+// servers. With replace it takes the place of an entry of that name; without, that is ErrServerExists. What else is in the
+// file stays byte for byte; comments inside entry are left out. A file that does not exist is made, for its owner alone.
+//
+// The result is checked before it is written: an edit that adds errors to the file is a *RefusedError and changes nothing.
+// Variables that are not set do not count, since the hub may have them.
 func SetServer(path, name string, entry []byte, replace bool) error {
-	return edit(path, name, func(e *editor) error {
-		servers, err := e.servers(true)
-		if err != nil {
-			return err
-		}
-		if m := memberOf(servers, name); m != nil {
-			if !replace {
-				return ErrIsThere
-			}
-			return e.setValue(m, entry)
-		}
-		return e.insert(servers, name, entry)
-	})
+	_, value, err := parseSource("the entry", entry)
+	if err != nil {
+		return err
+	}
+	return edit(path, true, func(d *document) ([]splice, error) { return d.set(name, value, replace) })
 }
 
-// RemoveServer takes an entry out of the file at path, or returns ErrNoServer.
+// RemoveServer takes an entry out of a configuration file. A comment on the entry's own lines goes with it; comments above
+// it stay, since they may be about more. It returns ErrNoServer, and fs.ErrNotExist where there is no file.
 func RemoveServer(path, name string) error {
-	return edit(path, name, func(e *editor) error {
-		servers, err := e.servers(false)
-		if err != nil {
-			return err
-		}
-		return e.remove(servers, name)
-	})
+	return edit(path, false, func(d *document) ([]splice, error) { return d.remove(name) })
 }
 
-// SetEnabled switches a server on or off by whichever of enabled and disabled its entry has, or returns ErrNoServer.
+// SetEnabled switches an entry on or off by whichever of "enabled" and "disabled" it has; where it has neither, "enabled"
+// is added to switch it off. Errors are those of RemoveServer.
 func SetEnabled(path, name string, on bool) error {
-	return edit(path, name, func(e *editor) error {
-		servers, err := e.servers(false)
-		if err != nil {
-			return err
-		}
-		m := memberOf(servers, name)
-		if m == nil {
-			return ErrNoServer
-		}
-		if _, ok := m.Value.Value.(*hujson.Object); !ok {
-			return fmt.Errorf("the entry must be an object, and is %s", kindName(m.Value))
-		}
-		if disabled := memberOf(&m.Value, "disabled"); disabled != nil {
-			return e.setValue(disabled, truth(!on))
-		}
-		if enabled := memberOf(&m.Value, "enabled"); enabled != nil {
-			return e.setValue(enabled, truth(on))
-		}
-		if on {
-			return nil
-		}
-		return e.insert(&m.Value, "enabled", truth(false))
-	})
+	return edit(path, false, func(d *document) ([]splice, error) { return d.enable(name, on) })
 }
 
-func truth(b bool) []byte { return fmt.Append(nil, b) }
+// ServerNames lists the entries that a configuration file has, in their order. A file that does not exist has none.
+func ServerNames(path string) ([]string, error) {
+	d, err := openDocument(path, true)
+	if err != nil {
+		return nil, err
+	}
+	return d.names(), nil
+}
 
-// editor edits a file's text by the places of its tree.
-type editor struct {
-	text []byte
+// edit works out the splices, checks what would come of them, and writes it.
+func edit(path string, create bool, change func(*document) ([]splice, error)) error {
+	d, err := openDocument(path, create)
+	if err != nil {
+		return err
+	}
+	splices, err := change(d)
+	if err != nil {
+		return err
+	}
+	text := apply(d.text, splices)
+	if bytes.Equal(text, d.text) {
+		return nil
+	}
+	if err := addsErrors(path, d.text, text); err != nil {
+		return err
+	}
+	if err := atomicfile.Replace(path, append(d.bom, text...)); err != nil {
+		return fmt.Errorf("writing configuration: %w", err)
+	}
+	return nil
+}
+
+// addsErrors compares the errors before and after an edit.
+func addsErrors(name string, before, after []byte) error {
+	was, err := Parse(name, before, os.LookupEnv)
+	if err != nil {
+		return err
+	}
+	is, err := Parse(name, after, os.LookupEnv)
+	if err != nil {
+		return err
+	}
+	known := map[[2]string]int{}
+	for _, p := range was.Problems {
+		known[[2]string{p.Path, p.Message}]++
+	}
+	var added []Problem
+	for _, p := range is.Problems {
+		key := [2]string{p.Path, p.Message}
+		if known[key]--; known[key] < 0 && p.Severity == Error && !strings.HasPrefix(p.Message, notSet) {
+			added = append(added, p)
+		}
+	}
+	if added != nil {
+		return &RefusedError{added}
+	}
+	return nil
+}
+
+// newDocument is what a file that is made by the first edit starts from.
+const newDocument = "{\n  \"mcpServers\": {}\n}\n"
+
+// document is a configuration file about to be edited.
+type document struct {
+	path string
+	bom  []byte // of an editor that writes one
+	text []byte // the rest
 	root hujson.Value
 }
 
-// edit changes what a file says of one server, checks that, and writes it.
-func edit(path, name string, change func(*editor) error) error {
-	if !serverName.MatchString(name) {
-		return fmt.Errorf("%q is no name for a server: it starts with a letter or digit and has up to 64 letters, digits, '_', '.' and '-'", name)
+func openDocument(path string, create bool) (*document, error) {
+	data, err := readFile(path)
+	switch {
+	case create && errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%w; is it another file? --config names it", err)
+	case err != nil:
+		return nil, err
 	}
-	text, err := readFile(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("reading %s: %w", path, err)
+	d := &document{path: path}
+	text, hasBOM := bytes.CutPrefix(data, []byte("\ufeff"))
+	if hasBOM {
+		d.bom = []byte("\ufeff")
 	}
 	if len(bytes.TrimSpace(text)) == 0 {
-		text = []byte("{\n  \"mcpServers\": {\n  }\n}\n")
+		text = []byte(newDocument)
 	}
-	_, root, err := parseSource(path, text)
+	d.text = text
+	_, d.root, err = parseSource(path, text)
 	if err != nil {
-		return err
-	}
-	if bytes.HasPrefix(text, []byte("\ufeff")) {
-		return fmt.Errorf("%s begins with a byte order mark: save it without one first", path)
-	}
-	e := &editor{text: bytes.Clone(text), root: root}
-	if err := change(e); err != nil {
-		return err
-	}
-	if bytes.Equal(e.text, text) && err == nil {
-		return nil
-	}
-	if err := soundEntry(path, name, e.text); err != nil {
-		return err
-	}
-	return atomicfile.Write(path, e.text)
-}
-
-// soundEntry says what is wrong with a server's entry. Whether its variables are set is for the hub to say.
-func soundEntry(path, name string, text []byte) error {
-	cfg, err := Parse(path, text, func(string) (string, bool) { return "set", true })
-	if err != nil {
-		return err
-	}
-	var errs []error
-	if s := cfg.Server(name); s != nil {
-		for _, p := range s.Failed {
-			errs = append(errs, fmt.Errorf("%s: %s", p.Path, p.Message))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// servers is the object of servers, made where there is none and create says so.
-func (e *editor) servers(create bool) (*hujson.Value, error) {
-	if _, ok := e.root.Value.(*hujson.Object); !ok {
-		return nil, fmt.Errorf(`the file must be an object, like {"mcpServers": {…}}, and is %s`, kindName(e.root))
-	}
-	for _, key := range []string{"mcpServers", "servers"} {
-		if m := memberOf(&e.root, key); m != nil {
-			if _, ok := m.Value.Value.(*hujson.Object); !ok {
-				return nil, fmt.Errorf("%s must be an object of servers by name, and is %s", key, kindName(m.Value))
-			}
-			return &m.Value, nil
-		}
-	}
-	if !create {
-		return nil, ErrNoServer
-	}
-	if err := e.insert(&e.root, "mcpServers", []byte("{\n}")); err != nil {
 		return nil, err
 	}
-	var err error
-	if e.root, err = hujson.Parse(e.text); err != nil {
-		return nil, err
+	if _, ok := d.root.Value.(*hujson.Object); !ok {
+		return nil, fmt.Errorf(`reading %s: must be an object, like {"mcpServers": {…}}, and is %s`, path, kindName(d.root))
 	}
-	return &memberOf(&e.root, "mcpServers").Value, nil
+	return d, nil
 }
 
-// memberOf is a member of an object, nil where it has none of that name.
-func memberOf(v *hujson.Value, name string) *hujson.ObjectMember {
-	obj, ok := v.Value.(*hujson.Object)
-	if !ok {
-		return nil
-	}
-	for i := range obj.Members {
-		if obj.Members[i].Name.Value.(hujson.Literal).String() == name {
+// servers is the member with the entries, by either of its names, or nil.
+func (d *document) servers() *hujson.ObjectMember {
+	obj := d.root.Value.(*hujson.Object)
+	for i, m := range obj.Members {
+		if name := memberName(m); name == "mcpServers" || name == "servers" {
 			return &obj.Members[i]
 		}
 	}
 	return nil
 }
 
-// trailingComma says whether a comma stands behind the last member; the tree has it that way.
-func trailingComma(obj *hujson.Object) bool {
-	n := len(obj.Members)
-	return n > 0 && obj.Members[n-1].Value.AfterExtra != nil
-}
-
-func (e *editor) splice(from, to int, with string) {
-	e.text = append(append(append([]byte{}, e.text[:from]...), with...), e.text[to:]...)
-}
-
-// setValue gives a member another value.
-func (e *editor) setValue(m *hujson.ObjectMember, value []byte) error {
-	indent := e.indentAt(m.Name.StartOffset)
-	text, err := indented(value, indent, "  ")
-	if err == nil {
-		e.splice(m.Value.StartOffset, m.Value.EndOffset, text)
-	}
-	return err
-}
-
-// insert adds a member at the end of an object, on a line of its own where the others have theirs.
-func (e *editor) insert(v *hujson.Value, name string, value []byte) error {
-	obj := v.Value.(*hujson.Object)
-	end := v.EndOffset - 1 // of the closing brace
-	closing := e.indentAt(end)
-	line := end - len(closing) // where the brace's line begins, if nothing stands before it
-	ownLine := line > 0 && e.text[line-1] == '\n' && line > v.StartOffset
-	indent := closing + "  "
-	last := len(obj.Members) - 1
-	if last >= 0 {
-		if first := e.indentAt(obj.Members[0].Name.StartOffset); first != "" && ownLine {
-			indent = first
+// members are the entries, and nil when there is no object of them.
+func (d *document) members() []hujson.ObjectMember {
+	if m := d.servers(); m != nil {
+		if obj, ok := m.Value.Value.(*hujson.Object); ok {
+			return obj.Members
 		}
 	}
-	key, _ := json.Marshal(name) // a string always encodes
-	text, err := indented(value, indent, strings.TrimPrefix(indent, closing))
-	if err != nil {
-		return err
+	return nil
+}
+
+func (d *document) names() []string {
+	var names []string
+	for _, m := range d.members() {
+		names = append(names, memberName(m))
 	}
-	member := string(key) + ": " + text
-	trailing := trailingComma(obj)
+	return names
+}
+
+// find returns the index of an entry, or -1.
+func (d *document) find(name string) (int, error) {
+	found := -1
+	for i, have := range d.names() {
+		if have != name {
+			continue
+		}
+		if found >= 0 {
+			return 0, fmt.Errorf("%s has the server %q twice; remove one of them in an editor", d.path, name)
+		}
+		found = i
+	}
+	return found, nil
+}
+
+// mustFind is find for those who need the entry.
+func (d *document) mustFind(name string) (int, error) {
+	i, err := d.find(name)
+	if err == nil && i < 0 {
+		err = fmt.Errorf("%w: %s has no %q%s", ErrNoServer, d.path, name, didYouMean(name, d.names(), ""))
+	}
+	return i, err
+}
+
+func (d *document) set(name string, entry hujson.Value, replace bool) ([]splice, error) {
+	i, err := d.find(name)
 	switch {
-	case !ownLine && last < 0:
-		e.splice(end, end, "\n"+indent+member+"\n"+closing)
-	case !ownLine:
-		at := obj.Members[last].Value.EndOffset
-		e.splice(at, at, ", "+member)
-	case trailing:
-		e.splice(line, line, indent+member+",\n")
-	default:
-		e.splice(line, line, indent+member+"\n")
-		if last >= 0 {
-			at := obj.Members[last].Value.EndOffset
-			e.splice(at, at, ",")
-		}
+	case err != nil:
+		return nil, err
+	case i >= 0 && !replace:
+		return nil, fmt.Errorf("%w: %s has a %q; --replace puts the new one in its place", ErrServerExists, d.path, name)
+	case i >= 0:
+		return d.replaceValue(d.members()[i], entry), nil
 	}
-	return nil
-}
-
-// remove takes a member out, with its line where it has one of its own. Comments stay.
-func (e *editor) remove(v *hujson.Value, name string) error {
-	obj := v.Value.(*hujson.Object)
-	m := memberOf(v, name)
+	m := d.servers()
 	if m == nil {
-		return ErrNoServer
+		return d.insert(d.root, "mcpServers", objectOf(name, entry)), nil
 	}
-	last := m == &obj.Members[len(obj.Members)-1]
-	from, to := m.Name.StartOffset, m.Value.EndOffset
-	if comma := to + len(m.Value.AfterExtra); !last || trailingComma(obj) {
-		if comma == to { // else a comment stands between
-			to++
-		} else {
-			e.splice(comma, comma+1, "")
-		}
+	switch m.Value.Value.Kind() {
+	case '{':
+		return d.insert(m.Value, name, entry), nil
+	case 'n':
+		return d.replaceValue(*m, objectOf(name, entry)), nil
 	}
-	if indent := e.indentAt(from); from-len(indent) > 0 && e.text[from-len(indent)-1] == '\n' {
-		rest := bytes.IndexFunc(e.text[to:], func(r rune) bool { return r != ' ' && r != '\t' && r != '\r' })
-		if rest >= 0 && e.text[to+rest] == '\n' {
-			from, to = from-len(indent), to+rest+1
-		}
-	} else if rest := bytes.TrimLeft(e.text[to:], " "); len(rest) < len(e.text[to:]) {
-		to = len(e.text) - len(rest)
-	}
-	e.splice(from, to, "")
-	if n := len(obj.Members); last && n > 1 && !trailingComma(obj) { // what was the comma before it would be a trailing one
-		before := obj.Members[n-2].Value
-		comma := before.EndOffset + len(before.AfterExtra)
-		e.splice(comma, comma+1, "")
-	}
-	return nil
+	return nil, fmt.Errorf("reading %s: %s must be an object of servers by name, and is %s", d.path, memberName(*m), kindName(m.Value))
 }
 
-// indentAt is the white space between the beginning of a line and an offset in it, "" where other text stands between.
-func (e *editor) indentAt(offset int) string {
-	line := bytes.LastIndexByte(e.text[:offset], '\n') + 1
-	if before := string(e.text[line:offset]); strings.Trim(before, " \t") == "" {
-		return before
+func (d *document) remove(name string) ([]splice, error) {
+	i, err := d.mustFind(name)
+	if err != nil {
+		return nil, err
 	}
-	return ""
+	return d.cut(d.servers().Value, i), nil
 }
 
-// indented lays a JSON value out behind an indent, with unit for each level below.
-func indented(value []byte, indent, unit string) (string, error) {
-	if bytes.Equal(value, []byte("{\n}")) {
-		return "{\n" + indent + "}", nil
+func (d *document) enable(name string, on bool) ([]splice, error) {
+	i, err := d.mustFind(name)
+	if err != nil {
+		return nil, err
 	}
-	var out bytes.Buffer
-	if unit == "" {
-		unit = "  "
+	entry := d.members()[i].Value
+	obj, ok := entry.Value.(*hujson.Object)
+	if !ok {
+		return nil, fmt.Errorf("reading %s: %q must be an object, like {…}, and is %s", d.path, name, kindName(entry))
 	}
-	if err := json.Indent(&out, bytes.TrimSpace(value), indent, unit); err != nil {
-		return "", fmt.Errorf("the entry is no JSON: %w", err)
+	var splices []splice
+	for _, m := range obj.Members {
+		switch memberName(m) {
+		case "enabled":
+			splices = append(splices, d.replaceValue(m, literal(on))...)
+		case "disabled":
+			splices = append(splices, d.replaceValue(m, literal(!on))...)
+		}
 	}
-	return out.String(), nil
+	if splices == nil && !on {
+		splices = d.insert(entry, "enabled", literal(false))
+	}
+	return splices, nil
+}
+
+func memberName(m hujson.ObjectMember) string { return m.Name.Value.(hujson.Literal).String() }
+
+func literal(b bool) hujson.Value { return hujson.Value{Value: hujson.Bool(b)} }
+
+func objectOf(name string, value hujson.Value) hujson.Value {
+	return hujson.Value{Value: &hujson.Object{Members: []hujson.ObjectMember{{Name: hujson.Value{Value: hujson.String(name)}, Value: value}}}}
 }

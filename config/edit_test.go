@@ -1,131 +1,220 @@
 package config_test
 
 import (
+	"bytes"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"golang.org/x/tools/txtar"
 
 	"mcphub/config"
 )
 
-const entryText = `{"command":"npx","args":["-y","x"]}`
-
-// edits are files before and after an edit; "" is no file.
-var edits = []struct{ name, do, before, after string }{
-	{"no file", "set b", "", "{\n  \"mcpServers\": {\n    \"b\": {\n      \"command\": \"npx\",\n      \"args\": [\n        \"-y\",\n        \"x\"\n      ]\n    }\n  }\n}\n"},
-	{"behind others, with comments", "off b",
-		"// top\n{\n\t\"mcpServers\": {\n\t\t/* a's */ \"a\": {\"command\": \"x\"}, // a\n\t\t// b's\n\t\t\"b\": {\n\t\t\t\"command\": \"y\" // y\n\t\t} // end\n\t}\n}",
-		"// top\n{\n\t\"mcpServers\": {\n\t\t/* a's */ \"a\": {\"command\": \"x\"}, // a\n\t\t// b's\n\t\t\"b\": {\n\t\t\t\"command\": \"y\", // y\n\t\t\t\"enabled\": false\n\t\t} // end\n\t}\n}"},
-	{"a trailing comma", "set b", "{\"mcpServers\": {\n  \"a\": {\"command\": \"x\"}, // last\n}}", "{\"mcpServers\": {\n  \"a\": {\"command\": \"x\"}, // last\n  \"b\": {\n    \"command\": \"npx\",\n    \"args\": [\n      \"-y\",\n      \"x\"\n    ]\n  },\n}}"},
-	{"one line", "off a", `{"mcpServers": {"a": {"command": "x"}}}`, `{"mcpServers": {"a": {"command": "x", "enabled": false}}}`},
-	{"the key of VS Code", "remove a", `{"servers": {"a": {"command": "x"}, "b": {"command": "y"}}}`, `{"servers": {"b": {"command": "y"}}}`},
-	{"the last of two", "remove b", "{\"mcpServers\": {\n  \"a\": {\"command\": \"x\"},\n  \"b\": {\"command\": \"y\"}\n}}", "{\"mcpServers\": {\n  \"a\": {\"command\": \"x\"}\n}}"},
-	{"the only one", "remove a", "{\"mcpServers\": {\n  // all\n  \"a\": {\"command\": \"x\"},\n}}", "{\"mcpServers\": {\n  // all\n}}"},
-	{"one in the middle", "remove b", "{\"mcpServers\": {\n  \"a\": {\"command\": \"x\"}, // a\n\n  // b\n  \"b\": {\"command\": \"y\"},\n  \"c\": {\"command\": \"z\"}\n}}", "{\"mcpServers\": {\n  \"a\": {\"command\": \"x\"}, // a\n\n  // b\n  \"c\": {\"command\": \"z\"}\n}}"},
-	{"enabled", "off a", `{"mcpServers": {"a": {"enabled": true /* yes */, "command": "x"}}}`, `{"mcpServers": {"a": {"enabled": false /* yes */, "command": "x"}}}`},
-	{"disabled", "on a", `{"mcpServers": {"a": {"disabled": true, "command": "x"}}}`, `{"mcpServers": {"a": {"disabled": false, "command": "x"}}}`},
-	{"on already", "on a", `{"mcpServers": {"a": {"command": "x"}}}`, `{"mcpServers": {"a": {"command": "x"}}}`},
-	{"without servers", "set b", "{\n  \"settings\": {}\n}\n", "{\n  \"settings\": {},\n  \"mcpServers\": {\n    \"b\": {\n      \"command\": \"npx\",\n      \"args\": [\n        \"-y\",\n        \"x\"\n      ]\n    }\n  }\n}\n"},
-	{"replaced", "replace a", "{\"mcpServers\": {\n  \"a\": {\"command\": \"x\"}, // a\n}}", "{\"mcpServers\": {\n  \"a\": {\n    \"command\": \"npx\",\n    \"args\": [\n      \"-y\",\n      \"x\"\n    ]\n  }, // a\n}}"},
-}
-
-func doEdit(path, what string) error {
-	verb, name, _ := strings.Cut(what, " ")
+// edit does "set NAME ENTRY", "replace NAME ENTRY", "remove NAME", "enable NAME" or "disable NAME".
+func edit(path, operation string) error {
+	verb, rest, _ := strings.Cut(operation, " ")
+	name, entry, _ := strings.Cut(rest, " ")
 	switch verb {
+	case "set", "replace":
+		return config.SetServer(path, name, []byte(entry), verb == "replace")
 	case "remove":
 		return config.RemoveServer(path, name)
-	case "on", "off":
-		return config.SetEnabled(path, name, verb == "on")
 	}
-	return config.SetServer(path, name, []byte(entryText), verb == "replace")
+	return config.SetEnabled(path, name, verb == "enable")
 }
 
-func TestEdits(t *testing.T) {
-	for _, c := range edits {
-		t.Run(c.name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "new", "config.json")
-			if c.before != "" {
-				put(t, path, c.before)
-			}
-			if err := doEdit(path, c.do); err != nil {
-				t.Fatal(err)
-			}
-			if got, err := os.ReadFile(path); string(got) != c.after {
-				t.Errorf("got\n%s\nwant\n%s\n%v", got, c.after, err)
-			}
-		})
+// TestEdit compares what each operation makes of each file of testdata/edit.
+func TestEdit(t *testing.T) {
+	files, err := filepath.Glob("testdata/edit/*.txtar")
+	if err != nil || len(files) < 8 {
+		t.Fatalf("testdata/edit: %d files, %v", len(files), err)
 	}
-}
-
-// TestRefusedEdits leave the file as it is and say why.
-func TestRefusedEdits(t *testing.T) {
-	const file = `{"mcpServers": {"a": {"command": "x"}, "odd": 1}, /* kept */ }`
-	for name, c := range map[string]struct {
-		do   func(path string) error
-		is   error
-		says string
-	}{
-		"there already":      {func(p string) error { return config.SetServer(p, "a", []byte(entryText), false) }, config.ErrIsThere, ""},
-		"not there":          {func(p string) error { return config.RemoveServer(p, "b") }, config.ErrNoServer, ""},
-		"not to switch":      {func(p string) error { return config.SetEnabled(p, "b", true) }, config.ErrNoServer, ""},
-		"no object":          {func(p string) error { return config.SetEnabled(p, "odd", true) }, nil, "must be an object"},
-		"no name":            {func(p string) error { return config.SetServer(p, "a b", []byte(entryText), false) }, nil, "is no name"},
-		"an unknown key":     {func(p string) error { return config.SetServer(p, "b", []byte(`{"comand":"x"}`), false) }, nil, `"command"`},
-		"no JSON":            {func(p string) error { return config.SetServer(p, "b", []byte(`{`), false) }, nil, "no JSON"},
-		"neither of the two": {func(p string) error { return config.SetServer(p, "b", []byte(`{}`), false) }, nil, "needs a"},
-	} {
-		path := filepath.Join(t.TempDir(), "config.json")
-		put(t, path, file)
-		err := c.do(path)
-		if err == nil || c.is != nil && !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: %v", name, err)
-		}
-		if got, _ := os.ReadFile(path); string(got) != file {
-			t.Errorf("%s: the file became %s", name, got)
-		}
-	}
-	path := filepath.Join(t.TempDir(), "config.json")
-	put(t, path, `{"mcpServers": `)
-	if err := config.RemoveServer(path, "a"); err == nil || !strings.Contains(err.Error(), path) {
-		t.Errorf("a broken file: %v", err)
-	}
-}
-
-// FuzzEdit adds and removes a server and wants the file to mean what it did, and its comments kept.
-func FuzzEdit(f *testing.F) {
-	for _, c := range edits {
-		f.Add(c.before)
-	}
-	f.Add(`{"mcpServers":{}}`)
-	f.Add("{\"mcpServers\":{\n}}")
-	f.Add("{\"mcpServers\": {\"a\": {\"command\": \"x\"} /* c */, // d\n}}")
-	f.Fuzz(func(t *testing.T, text string) {
-		path := filepath.Join(t.TempDir(), "config.json")
-		put(t, path, text)
-		before, err := config.Parse("f", []byte(text), os.LookupEnv)
-		if err != nil || before.Server("added") != nil {
-			return
-		}
-		if config.SetServer(path, "added", []byte(entryText), false) != nil {
-			return
-		}
-		added, err := config.Load([]string{path}, os.LookupEnv)
-		if err != nil || added.Server("added") == nil || len(added.Servers) != len(before.Servers)+1 {
-			got, _ := os.ReadFile(path)
-			t.Fatalf("%v, after adding:\n%s", err, got)
-		}
-		if err := errors.Join(config.SetEnabled(path, "added", false), config.RemoveServer(path, "added")); err != nil {
+	for _, file := range files {
+		archive, err := txtar.ParseFile(file)
+		if err != nil {
 			t.Fatal(err)
 		}
-		removed, err := config.Load([]string{path}, os.LookupEnv)
-		got, _ := os.ReadFile(path)
-		if err != nil || len(removed.Servers) != len(before.Servers) || len(removed.Problems) != len(before.Problems) {
-			t.Fatalf("%v, after removing:\n%s", err, got)
+		for i, section := range archive.Files[1:] {
+			t.Run(filepath.Base(file)+"/"+section.Name, func(t *testing.T) {
+				path := fileOf(t, archive.Files[0].Data)
+				if err := edit(path, section.Name); err != nil {
+					t.Fatal(err)
+				}
+				got, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				archive.Files[i+1].Data = got
+				if !*update && strings.TrimSuffix(string(got), "\n") != strings.TrimSuffix(string(section.Data), "\n") {
+					t.Errorf("got (rewrite it with -update):\n%s", got)
+				}
+			})
 		}
-		if strings.Count(string(got), "//")+strings.Count(string(got), "/*") < strings.Count(text, "//")+strings.Count(text, "/*") {
-			t.Fatalf("comments are lost:\n%s", got)
+		if *update {
+			if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func fileOf(t testing.TB, text []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "config.json")
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// What came with an editor of another system stays: the mark at the start and the ends of lines.
+func TestEditKeepsLineEnds(t *testing.T) {
+	path := fileOf(t, []byte("\ufeff{\r\n  \"mcpServers\": {\r\n    \"a\": {\"command\": \"x\"}\r\n  }\r\n}"))
+	for _, operation := range []string{`set b {"command": "y", "env": {"A": "1"}}`, "remove a", "disable b"} {
+		if err := edit(path, operation); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := "\ufeff{\r\n  \"mcpServers\": {\r\n    \"b\": {\"command\": \"y\", \"env\": {\"A\": \"1\"}, \"enabled\": false}\r\n  }\r\n}"
+	if got, _ := os.ReadFile(path); string(got) != want {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+// A file that is made is its owner's alone.
+func TestEditMakesFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "new", "config.json")
+	if err := config.SetServer(path, "a", []byte(`{"url": "https://a.example"}`), false); err != nil {
+		t.Fatal(err)
+	}
+	want := "{\n  \"mcpServers\": {\n    \"a\": {\n      \"url\": \"https://a.example\"\n    }\n  }\n}\n"
+	if got, _ := os.ReadFile(path); string(got) != want {
+		t.Errorf("got\n%s", got)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+}
+
+// Each refusal says why, in words that hold the next step, and changes nothing.
+func TestEditRefuses(t *testing.T) {
+	const text = `{"mcpServers": {"a": {"command": "x"}, "b": 1, "b": {"command": "y"}, "c": [], "d": {"commando": "x"}}}`
+	for _, c := range []struct {
+		operation, says string
+		is              error
+	}{
+		{`set a {"command": "x"}`, "--replace", config.ErrServerExists},
+		{`set b {"command": "x"}`, "twice", nil},
+		{`set n {"comand": "x"}`, `did you mean "command"`, nil},
+		{`set n {"command": "x", "type": "http"}`, "url", nil},
+		{`set n {`, "reading the entry", nil},
+		{`set n 7`, "must be an object", nil},
+		{`set n! {"command": "x"}`, "a server's name", nil},
+		{`replace a {"url": "ftp://x"}`, "http://", nil},
+		{"remove n", "no \"n\"", config.ErrNoServer},
+		{"remove b", "twice", nil},
+		{"enable aa", `did you mean "a"`, config.ErrNoServer},
+		{"disable c", "must be an object", nil},
+	} {
+		path := fileOf(t, []byte(text))
+		err := edit(path, c.operation)
+		if err == nil || !strings.Contains(err.Error(), c.says) || c.is != nil && !errors.Is(err, c.is) {
+			t.Errorf("%s: %v; want it to say %q", c.operation, err, c.says)
+		}
+		if got, _ := os.ReadFile(path); string(got) != text {
+			t.Errorf("%s: the file holds %s", c.operation, got)
+		}
+	}
+	for _, text := range []string{"{", "[]", `{"mcpServers": 3}`} {
+		if err := edit(fileOf(t, []byte(text)), `set a {"command": "x"}`); err == nil || !strings.Contains(err.Error(), "reading ") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	if err := edit(filepath.Join(t.TempDir(), "none"), "remove a"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no file: %v", err)
+	}
+}
+
+// What was wrong before is no reason to refuse, nor is a variable that only the hub may have.
+func TestEditOverlooks(t *testing.T) {
+	path := fileOf(t, []byte(`{"settings": {"nonsense": 1}, "mcpServers": {"bad": {"comand": "x"}, "ok": {"command": "x"}}}`))
+	for _, operation := range []string{"disable ok", "disable bad", `set more {"command": "x", "env": {"A": "${NOT_SET_ANYWHERE}"}}`, "remove bad"} {
+		if err := edit(path, operation); err != nil {
+			t.Errorf("%s: %v", operation, err)
+		}
+	}
+	if names, err := config.ServerNames(path); err != nil || strings.Join(names, " ") != "ok more" {
+		t.Errorf("%v, %v", names, err)
+	}
+}
+
+// FuzzEdit: whatever a file looks like, an edit takes nothing away but what it is about, and what it made can be edited.
+func FuzzEdit(f *testing.F) {
+	files, _ := filepath.Glob("testdata/edit/*.txtar")
+	for _, file := range files {
+		archive, err := txtar.ParseFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(archive.Files[0].Data)
+	}
+	f.Add([]byte(`{"mcpServers":{"a":{},/*x*/},"a":[1,{}],}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		path := fileOf(t, text)
+		was, err := config.Parse(path, text, lookup)
+		if err != nil {
+			return
+		}
+		if err := edit(path, `set fuzz {"command": "x"}`); err != nil {
+			return
+		}
+		after, _ := os.ReadFile(path)
+		if !bytes.Contains(text, []byte("null")) && !subsequence(text, after) {
+			t.Errorf("set took something away: %q became %q", text, after)
+		}
+		is, err := config.Parse(path, after, lookup)
+		if err != nil || is.Server("fuzz") == nil || len(is.Servers) != len(was.Servers)+1 {
+			t.Fatalf("%q became %q: %v", text, after, err)
+		}
+		if err := edit(path, "disable fuzz"); err != nil {
+			t.Fatalf("%q: %v", after, err)
+		}
+		left := len(is.Servers)
+		names, _ := config.ServerNames(path)
+		for i := range names {
+			before, _ := os.ReadFile(path)
+			if edit(path, "remove "+names[len(names)-1-i]) != nil {
+				continue // there twice, or its removal shows an error that it hid
+			}
+			left--
+			after, _ := os.ReadFile(path)
+			is, err := config.Parse(path, after, lookup)
+			if err != nil || len(is.Servers) != left || !subsequence(after, before) {
+				t.Fatalf("%q became %q: %v", before, after, err)
+			}
+		}
+		if now, _ := config.ServerNames(path); slices.Contains(now, "fuzz") {
+			t.Errorf("%q became %q, which was not removed", text, after)
 		}
 	})
+}
+
+// subsequence reports whether all bytes of a but white space are in b, in that order.
+func subsequence(a, b []byte) bool {
+	for _, c := range a {
+		if strings.IndexByte(" \t\r\n", c) >= 0 {
+			continue
+		}
+		i := bytes.IndexByte(b, c)
+		if i < 0 {
+			return false
+		}
+		b = b[i+1:]
+	}
+	return true
 }

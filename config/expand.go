@@ -16,6 +16,9 @@ var (
 	upperName    = regexp.MustCompile(`^[A-Z_][A-Z0-9_]*$`) // as variables are named, unlike tokens
 )
 
+// notSet begins the problem of variables that are missing, which an edit overlooks: the hub may have them.
+const notSet = "not set in the hub's environment: "
+
 // expander replaces ${VAR} in the fields of one server that carry the expand tag, and in no others.
 type expander struct {
 	*entry
@@ -43,7 +46,7 @@ func (e *entry) expand(env func(string) (string, bool)) {
 	}
 	x.bearer()
 	if len(x.missing) > 0 {
-		e.errorf(e.placeOf(x.missing[0].key), "not set in the hub's environment: %s; set what is missing, or write ${NAME:-default}", x.list())
+		e.errorf(e.placeOf(x.missing[0].key), notSet+"%s; set what is missing, or write ${NAME:-default}", x.list())
 	}
 	e.server.Secrets = append(e.server.Secrets, x.values...)
 }

@@ -23,16 +23,20 @@ var errNoHub = errors.New("no running hub found")
 
 // hubURL finds the running hub by the file it left in its data directory.
 func (g *globals) hubURL() (string, error) {
-	path := filepath.Join(g.dataDir, "run.json")
-	text, err := os.ReadFile(path)
-	var info runInfo
-	if err == nil {
-		err = json.Unmarshal(text, &info)
-	}
+	info, err := g.running()
 	if err != nil {
 		return "", fmt.Errorf("%w (%w): start one with mcphub serve, or name its --data-dir", errNoHub, err)
 	}
 	return "http://" + info.Addr, nil
+}
+
+// running reads that file.
+func (g *globals) running() (info runInfo, err error) {
+	text, err := os.ReadFile(filepath.Join(g.dataDir, "run.json"))
+	if err == nil {
+		err = json.Unmarshal(text, &info)
+	}
+	return info, err
 }
 
 // send asks the running hub's API. Its problems are errors; the caller closes the body of an answer.

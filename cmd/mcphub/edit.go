@@ -1,278 +1,230 @@
 package main
 
 import (
-	"bufio"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"mcphub/admin"
 	"mcphub/config"
 )
 
-// edited is what the verbs that edit print as JSON.
-type edited struct {
-	File     string   `json:"file"`
-	Server   string   `json:"server"`
-	Did      string   `json:"did"`
-	Warnings []string `json:"warnings,omitempty"`
+func removeCommand(g *globals) *cobra.Command {
+	return &cobra.Command{
+		Use:   "remove NAME...",
+		Short: "Take servers out of the configuration file",
+		Args:  cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, names []string) error {
+			return g.editEach(cmd, "removed", names, config.RemoveServer)
+		},
+	}
 }
 
-func (g *globals) say(out io.Writer, done edited) error {
-	if g.json {
-		return printJSON(out, done)
+func enableCommand(g *globals) *cobra.Command {
+	return &cobra.Command{
+		Use:   "enable NAME...",
+		Short: "Switch servers on in the configuration file",
+		Args:  cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, names []string) error {
+			return g.editEach(cmd, "enabled", names, func(path, name string) error { return config.SetEnabled(path, name, true) })
+		},
 	}
-	fmt.Fprintf(out, "%s %s in %s; a running hub takes that over by itself\n", done.Did, done.Server, done.File)
-	for _, w := range done.Warnings {
-		fmt.Fprintln(out, w)
+}
+
+func disableCommand(g *globals) *cobra.Command {
+	return &cobra.Command{
+		Use:   "disable NAME...",
+		Short: "Switch servers off in the configuration file",
+		Args:  cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, names []string) error {
+			return g.editEach(cmd, "disabled", names, func(path, name string) error { return config.SetEnabled(path, name, false) })
+		},
+	}
+}
+
+// editEach does one edit for each name, in the file that decides about that name.
+func (g *globals) editEach(cmd *cobra.Command, done string, names []string, edit func(path, name string) error) error {
+	r := report{g: g, cmd: cmd}
+	for _, name := range names {
+		path, err := g.holder(name)
+		if err == nil {
+			err = edit(path, name)
+		}
+		if err != nil {
+			return r.failed(err)
+		}
+		r.note(done, name, path)
+		if other, err := g.holder(name); done == "removed" && err == nil && other != path {
+			r.extra = append(r.extra, fmt.Sprintf("%s has a %s too, which is used now", other, name))
+		}
+	}
+	return r.print()
+}
+
+// holder is the last file that has the server, whose entry is the one in use, or the last file at all.
+func (g *globals) holder(name string) (string, error) {
+	paths := g.files()
+	for _, path := range slices.Backward(paths) {
+		names, err := config.ServerNames(path)
+		if err != nil {
+			return "", usageError{err}
+		}
+		if slices.Contains(names, name) {
+			return path, nil
+		}
+	}
+	return paths[len(paths)-1], nil
+}
+
+// failed tells what was done before an edit failed, and marks the error.
+func (r *report) failed(err error) error {
+	if len(r.edits) > 0 {
+		_ = r.print()
+	}
+	return editError(err)
+}
+
+// editError marks an edit that the configuration or the command line is to blame for.
+func editError(err error) error {
+	var refused *config.RefusedError
+	if errors.As(err, &refused) || errors.Is(err, fs.ErrNotExist) {
+		return usageError{err}
+	}
+	return err
+}
+
+// report tells what edits have done.
+type report struct {
+	g     *globals
+	cmd   *cobra.Command
+	edits []editView
+	extra []string // what else there is to say, one line each
+}
+
+// editView is one edit as --json prints it.
+type editView struct {
+	Server string `json:"server"`
+	Done   string `json:"done"` // added, replaced, removed, enabled, disabled, skipped
+	File   string `json:"file"`
+}
+
+// hubView says whether a running hub takes edits over, as --json prints it.
+type hubView struct {
+	Addr    string `json:"addr"`
+	Watches bool   `json:"watches"` // every file that was edited
+}
+
+func (r *report) note(done, server, file string) {
+	r.edits = append(r.edits, editView{server, done, file})
+}
+
+// print tells each edit, what is wrong or doubtful about the entries now, and what a running hub makes of it.
+func (r *report) print() error {
+	problems := r.problems()
+	hub := r.hub()
+	out := r.cmd.OutOrStdout()
+	if r.g.json {
+		views := struct {
+			Edits    []editView          `json:"edits"`
+			Problems []admin.ProblemView `json:"problems"`
+			Hub      *hubView            `json:"hub"`
+		}{r.edits, admin.ProblemsOf(problems, admin.All), hub}
+		if r.edits == nil {
+			views.Edits = []editView{}
+		}
+		return printJSON(out, views)
+	}
+	for _, e := range r.edits {
+		fmt.Fprintf(out, "%s %s: %s\n", e.Done, e.Server, e.File)
+	}
+	for _, line := range r.extra {
+		fmt.Fprintln(out, line)
+	}
+	for _, p := range problems {
+		fmt.Fprintln(r.cmd.ErrOrStderr(), p)
+	}
+	switch {
+	case len(r.changed()) == 0:
+	case hub == nil:
+		fmt.Fprintln(out, "no hub is running; the next one to start has this")
+	case hub.Watches:
+		fmt.Fprintf(out, "the hub at %s watches its files and takes this over by itself\n", hub.Addr)
+	default:
+		fmt.Fprintf(out, "the hub at %s was started with other files and does not take this over\n", hub.Addr)
 	}
 	return nil
 }
 
-// addFlags are what add can say of a server.
-type addFlags struct {
-	env, header, include, exclude        []string
-	cwd, kind, bearerTokenEnv, lifecycle string
-	disabled, replace                    bool
-}
-
-func addCommand(g *globals) *cobra.Command {
-	var f addFlags
-	cmd := &cobra.Command{
-		Use:   "add NAME [flags] (COMMAND [ARGUMENT...] | URL)",
-		Short: "Add a server to the configuration file",
-		Example: "  mcphub add files npx -y @modelcontextprotocol/server-filesystem /srv\n" +
-			"  mcphub add github --bearer-token-env GITHUB_TOKEN https://api.githubcopilot.com/mcp/",
-		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			name := args[0]
-			words, err := wordsOf(cmd, args[1:])
-			if err != nil {
-				return err
-			}
-			if len(words) == 0 {
-				if words, err = askFor(cmd, name, &f); err != nil {
-					return err
-				}
-			}
-			entry, err := f.entry(words)
-			if err != nil {
-				return usageError{err}
-			}
-			files := g.files()
-			file := files[len(files)-1]
-			if at, ok := g.holding(name); ok {
-				file = at
-			}
-			if err := config.SetServer(file, name, entry, f.replace); err != nil {
-				return explained(file, name, err)
-			}
-			return g.say(cmd.OutOrStdout(), edited{file, name, map[bool]string{false: "added", true: "wrote"}[f.replace], warnings(file, name)})
-		},
-	}
-	flags := cmd.Flags()
-	flags.SetInterspersed(false)
-	flags.StringArrayVarP(&f.env, "env", "e", nil, "variable of the program, NAME=VALUE, repeatable; ${NAME} expands when the hub starts it")
-	flags.StringArrayVarP(&f.header, "header", "H", nil, "header of each request, 'Name: value', repeatable; ${NAME} expands")
-	flags.StringArrayVar(&f.include, "include", nil, "publish only tools that match this glob, repeatable")
-	flags.StringArrayVar(&f.exclude, "exclude", nil, "do not publish tools that match this glob, repeatable")
-	flags.StringVar(&f.cwd, "cwd", "", "working directory of the program")
-	flags.StringVar(&f.kind, "type", "", "stdio, http or sse, where it cannot be told from the rest")
-	flags.StringVar(&f.bearerTokenEnv, "bearer-token-env", "", "name of the variable that holds a bearer token")
-	flags.StringVar(&f.lifecycle, "lifecycle", "", "lazy, eager or keep-alive")
-	flags.BoolVar(&f.disabled, "disabled", false, "do not start it yet")
-	flags.BoolVar(&f.replace, "replace", false, "write over a server of that name")
-	return cmd
-}
-
-// wordsOf reads the flags behind the name, and behind a URL. What follows a program's name is the program's.
-func wordsOf(cmd *cobra.Command, args []string) ([]string, error) {
-	if err := cmd.Flags().Parse(args); err != nil {
-		return nil, usageError{err}
-	}
-	words := cmd.Flags().Args()
-	if len(words) < 2 || !isURL(words[0]) {
-		return words, nil
-	}
-	if err := cmd.Flags().Parse(words[1:]); err != nil {
-		return nil, usageError{err}
-	}
-	return append(words[:1:1], cmd.Flags().Args()...), nil
-}
-
-func isURL(word string) bool {
-	return strings.HasPrefix(word, "http://") || strings.HasPrefix(word, "https://")
-}
-
-// entry is the entry that the flags and words describe.
-func (f *addFlags) entry(words []string) ([]byte, error) {
-	entry := struct {
-		Type           string            `json:"type,omitempty"`
-		Command        string            `json:"command,omitempty"`
-		Args           []string          `json:"args,omitempty"`
-		Env            map[string]string `json:"env,omitempty"`
-		Cwd            string            `json:"cwd,omitempty"`
-		URL            string            `json:"url,omitempty"`
-		Headers        map[string]string `json:"headers,omitempty"`
-		BearerTokenEnv string            `json:"bearerTokenEnv,omitempty"`
-		Lifecycle      string            `json:"lifecycle,omitempty"`
-		IncludeTools   []string          `json:"includeTools,omitempty"`
-		ExcludeTools   []string          `json:"excludeTools,omitempty"`
-		Enabled        *bool             `json:"enabled,omitempty"`
-	}{Type: f.kind, Cwd: f.cwd, BearerTokenEnv: f.bearerTokenEnv, Lifecycle: f.lifecycle, IncludeTools: f.include, ExcludeTools: f.exclude}
-	isURL := isURL(words[0])
-	switch {
-	case isURL && len(words) > 1:
-		return nil, fmt.Errorf("a URL takes no arguments, and there is %q", words[1])
-	case isURL:
-		entry.URL = words[0]
-	default:
-		entry.Command, entry.Args = words[0], words[1:]
-	}
-	var err error
-	if entry.Env, err = pairs(f.env, "=", "--env", "NAME=VALUE"); err != nil {
-		return nil, err
-	}
-	if entry.Headers, err = pairs(f.header, ":", "--header", "'Name: value'"); err != nil {
-		return nil, err
-	}
-	if f.disabled {
-		entry.Enabled = new(bool)
-	}
-	var out strings.Builder
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(entry); err != nil {
-		return nil, err
-	}
-	return []byte(out.String()), nil
-}
-
-// pairs splits what a repeated flag was given.
-func pairs(given []string, at, flag, form string) (map[string]string, error) {
-	out := map[string]string{}
-	for _, text := range given {
-		name, value, ok := strings.Cut(text, at)
-		if !ok || strings.TrimSpace(name) == "" {
-			return nil, fmt.Errorf("%s %q: write %s", flag, text, form)
+// changed lists the files that were edited, each once.
+func (r *report) changed() []string {
+	var files []string
+	for _, e := range r.edits {
+		if e.Done != "skipped" && !slices.Contains(files, e.File) {
+			files = append(files, e.File)
 		}
-		if at == ":" {
-			name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+	}
+	return files
+}
+
+// problems are those of the entries that were edited, as the configuration is now.
+func (r *report) problems() []config.Problem {
+	cfg, err := config.Load(r.g.files(), os.LookupEnv)
+	if err != nil {
+		return nil // the edits went well, and the verbs that need the other files will say it
+	}
+	return slices.DeleteFunc(cfg.Problems, func(p config.Problem) bool {
+		return !slices.ContainsFunc(r.edits, func(e editView) bool { return e.Server == p.Server && e.File == p.File && e.Done != "skipped" })
+	})
+}
+
+// hub asks the run file whether a hub runs, and with which files.
+func (r *report) hub() *hubView {
+	info, err := r.g.running()
+	if err != nil || syscall.Kill(info.PID, 0) != nil {
+		return nil
+	}
+	view := &hubView{Addr: info.Addr, Watches: true}
+	for _, file := range absolute(r.changed()) {
+		view.Watches = view.Watches && slices.Contains(info.Configs, file)
+	}
+	return view
+}
+
+// absolute makes paths mean the same in any directory.
+func absolute(paths []string) []string {
+	out := make([]string, len(paths))
+	for i, path := range paths {
+		out[i] = path
+		if abs, err := filepath.Abs(path); err == nil {
+			out[i] = abs
+		}
+	}
+	return out
+}
+
+// pairs reads "name<sep>value" options into a map.
+func pairs(option, sep string, texts []string) (map[string]string, error) {
+	var out map[string]string
+	for _, text := range texts {
+		name, value, ok := strings.Cut(text, sep)
+		name = strings.TrimSpace(name)
+		if !ok || name == "" {
+			return nil, fmt.Errorf("%s must be like NAME%sVALUE; VALUE may be ${VARIABLE} to stay out of the file", option, sep)
+		}
+		if sep == ":" {
+			value = strings.TrimSpace(value)
+		}
+		if out == nil {
+			out = map[string]string{}
 		}
 		out[name] = value
 	}
 	return out, nil
-}
-
-// askFor asks for what add was not told.
-func askFor(cmd *cobra.Command, name string, f *addFlags) ([]string, error) {
-	if in, ok := cmd.InOrStdin().(*os.File); !ok || !isTerminal(in) {
-		return nil, usageError{fmt.Errorf("add %s: name its program or its URL behind it", name)}
-	}
-	in := bufio.NewScanner(cmd.InOrStdin())
-	ask := func(question string) string {
-		fmt.Fprint(cmd.ErrOrStderr(), question)
-		if !in.Scan() {
-			return ""
-		}
-		return strings.TrimSpace(in.Text())
-	}
-	first := ask("Program or URL: ")
-	if first == "" {
-		return nil, usageError{errors.New("nothing was added")}
-	}
-	words := []string{first}
-	if isURL(first) {
-		for line := ask("Header, as Name: value (empty: no more): "); line != ""; line = ask("Header (empty: no more): ") {
-			f.header = append(f.header, line)
-		}
-		return words, nil
-	}
-	for line := ask("Argument (empty: no more): "); line != ""; line = ask("Argument (empty: no more): ") {
-		words = append(words, line)
-	}
-	for line := ask("Variable, as NAME=VALUE (empty: no more): "); line != ""; line = ask("Variable (empty: no more): ") {
-		f.env = append(f.env, line)
-	}
-	return words, nil
-}
-
-// holding is the last of the configuration files that has a server of that name, which is the one that counts.
-func (g *globals) holding(name string) (file string, ok bool) {
-	for _, path := range g.files() {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			continue
-		}
-		if cfg, err := config.Parse(path, text, os.LookupEnv); err == nil && cfg.Server(name) != nil {
-			file, ok = path, true
-		}
-	}
-	return file, ok
-}
-
-// warnings are those of one entry, secrets that stand in the file among them.
-func warnings(file, name string) (lines []string) {
-	cfg, err := config.Load([]string{file}, os.LookupEnv)
-	if err != nil {
-		return nil
-	}
-	for _, p := range cfg.Problems {
-		if p.Server == name {
-			lines = append(lines, p.String())
-		}
-	}
-	return lines
-}
-
-// explained says what to do about an edit that was refused.
-func explained(file, name string, err error) error {
-	switch {
-	case errors.Is(err, config.ErrIsThere):
-		return fmt.Errorf("%s: %s: %w; --replace writes over it", file, name, err)
-	case errors.Is(err, config.ErrNoServer):
-		return fmt.Errorf("%s: %s: %w; see: mcphub check", file, name, err)
-	}
-	return usageError{fmt.Errorf("%s: %s: %w", file, name, err)}
-}
-
-func removeCommand(g *globals) *cobra.Command {
-	return editCommand(g, "remove NAME...", "Remove servers from the configuration file", "removed", config.RemoveServer)
-}
-
-func enableCommand(g *globals) *cobra.Command {
-	return editCommand(g, "enable NAME...", "Switch servers on in the configuration file", "enabled", func(path, name string) error { return config.SetEnabled(path, name, true) })
-}
-
-func disableCommand(g *globals) *cobra.Command {
-	return editCommand(g, "disable NAME...", "Switch servers off in the configuration file", "disabled", func(path, name string) error { return config.SetEnabled(path, name, false) })
-}
-
-// editCommand does one edit to each server that is named, in the file that has it.
-func editCommand(g *globals, use, short, did string, edit func(path, name string) error) *cobra.Command {
-	return &cobra.Command{
-		Use:   use,
-		Short: short,
-		Args:  cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, names []string) error {
-			var errs []error
-			for _, name := range names {
-				file, ok := g.holding(name)
-				if !ok {
-					errs = append(errs, explained(strings.Join(g.files(), ", "), name, config.ErrNoServer))
-					continue
-				}
-				if err := edit(file, name); err != nil {
-					errs = append(errs, explained(file, name, err))
-					continue
-				}
-				errs = append(errs, g.say(cmd.OutOrStdout(), edited{File: file, Server: name, Did: did}))
-			}
-			return errors.Join(errs...)
-		},
-	}
 }

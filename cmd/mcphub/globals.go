@@ -111,7 +111,7 @@ func (g *globals) logger() (zerolog.Logger, error) {
 }
 
 func isTerminal(f *os.File) bool {
-	info, err := f.Stat()
+	info, err := f.Stat() // an error for a nil file
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 

@@ -42,11 +42,11 @@ func importCommand(g *globals) *cobra.Command {
 				row := imported{Server: one.Server.Name, Runs: runs(one.Server), Did: "imported"}
 				if !dry {
 					err = config.SetServer(into, row.Server, one.Entry, replace)
-				} else if _, there := g.holding(row.Server); there && !replace {
-					err = config.ErrIsThere
+				} else if names, _ := config.ServerNames(into); slices.Contains(names, row.Server) && !replace {
+					err = config.ErrServerExists
 				}
 				switch {
-				case errors.Is(err, config.ErrIsThere):
+				case errors.Is(err, config.ErrServerExists):
 					row.Did, row.Reason = "skipped", "it is there already; --replace writes over it"
 				case err != nil:
 					row.Did, row.Reason = "failed", err.Error()

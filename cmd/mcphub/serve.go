@@ -121,7 +121,7 @@ func serve(g *globals, cfg *config.Config, listen string, log zerolog.Logger) er
 	go func() { served <- server.Serve(listener) }()
 	h.Start()
 	unfollow := again.follow()
-	runFile, err := writeRunFile(g.dataDir, listener.Addr().String())
+	runFile, err := writeRunFile(g.dataDir, runInfo{Addr: listener.Addr().String(), PID: os.Getpid(), Configs: absolute(g.files())})
 	if err == nil {
 		log.Info().Str("addr", listener.Addr().String()).Str("version", version).Int("servers", len(h.Servers())).Msg("listening")
 		err = untilSignal(served)
@@ -212,14 +212,15 @@ func stateKey(dataDir string) ([]byte, error) {
 
 // runInfo is how the other verbs find a running hub.
 type runInfo struct {
-	Addr string `json:"addr"`
-	PID  int    `json:"pid"`
+	Addr    string   `json:"addr"`
+	PID     int      `json:"pid"`
+	Configs []string `json:"configs"` // the files it watches, absolute
 }
 
 // writeRunFile writes <data-dir>/run.json whole: under another name, then renamed.
-func writeRunFile(dataDir, addr string) (string, error) {
+func writeRunFile(dataDir string, info runInfo) (string, error) {
 	path := filepath.Join(dataDir, "run.json")
-	text, err := json.Marshal(runInfo{Addr: addr, PID: os.Getpid()})
+	text, err := json.Marshal(info)
 	if err != nil {
 		return "", err
 	}

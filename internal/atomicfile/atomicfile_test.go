@@ -54,3 +54,45 @@ func TestWrite(t *testing.T) {
 		t.Errorf("there are %v, %v", names, err)
 	}
 }
+
+// A file of somebody's own keeps its mode, and the link to it stays a link, also when it leads to nothing yet.
+func TestReplace(t *testing.T) {
+	dir := t.TempDir()
+	file, link, early := filepath.Join(dir, "file"), filepath.Join(dir, "link"), filepath.Join(dir, "early")
+	if err := os.WriteFile(file, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(file, 0o664); err != nil {
+		t.Fatal(err)
+	}
+	for name, to := range map[string]string{link: "file", early: "made/later"} {
+		if err := os.Symlink(to, name); err != nil {
+			t.Fatal(err)
+		}
+		if err := atomicfile.Replace(name, []byte("new")); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.Readlink(name); got != to {
+			t.Errorf("the link leads to %q, %v", got, err)
+		}
+	}
+	for name, want := range map[string]os.FileMode{file: 0o664, filepath.Join(dir, "made", "later"): 0o600} {
+		info, err := os.Stat(name)
+		if err != nil || info.Mode() != want {
+			t.Errorf("%s: %v, %v", name, info.Mode(), err)
+		}
+		if got, _ := os.ReadFile(name); string(got) != "new" {
+			t.Errorf("%s holds %q", name, got)
+		}
+	}
+	circle := filepath.Join(dir, "circle")
+	if err := os.Symlink("circle", circle); err != nil {
+		t.Fatal(err)
+	}
+	if err := atomicfile.Replace(circle, nil); err == nil {
+		t.Error("a link to itself was written")
+	}
+	if err := atomicfile.Replace(dir, nil); err == nil {
+		t.Error("a directory was replaced")
+	}
+}
