@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/tailscale/hujson"
 
@@ -73,25 +75,44 @@ func ServerNames(path string) ([]string, error) {
 
 // edit works out the splices, checks what would come of them, and writes it.
 func edit(path string, create bool, change func(*document) ([]splice, error)) error {
-	d, err := openDocument(path, create)
-	if err != nil {
+	defer lock(path)()
+	d, text, err := plan(path, create, change)
+	if err != nil || bytes.Equal(text, d.text) {
 		return err
 	}
-	splices, err := change(d)
-	if err != nil {
-		return err
-	}
-	text := apply(d.text, splices)
-	if bytes.Equal(text, d.text) {
-		return nil
-	}
-	if err := addsErrors(path, d.text, text); err != nil {
-		return err
-	}
-	if err := atomicfile.Replace(path, append(d.bom, text...)); err != nil {
+	err = atomicfile.Replace(path, append(d.bom, text...))
+	switch {
+	case errors.Is(err, syscall.EBUSY):
+		return fmt.Errorf("writing configuration: %w; a file that is mounted by itself cannot be replaced: mount its directory", err)
+	case err != nil:
 		return fmt.Errorf("writing configuration: %w", err)
 	}
 	return nil
+}
+
+// lock keeps other edits away from the files of a directory, so that none undoes another, until the function it returns is
+// called. Where the directory is not there yet, or knows no locks, it does nothing.
+func lock(path string) (unlock func()) {
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return func() {}
+	}
+	_ = syscall.Flock(int(dir.Fd()), syscall.LOCK_EX)
+	return func() { _ = dir.Close() }
+}
+
+// plan returns the document and its text after the change, which adds no errors.
+func plan(path string, create bool, change func(*document) ([]splice, error)) (*document, []byte, error) {
+	d, err := openDocument(path, create)
+	if err != nil {
+		return nil, nil, err
+	}
+	splices, err := change(d)
+	if err != nil {
+		return nil, nil, err
+	}
+	text := apply(d.text, splices)
+	return d, text, addsErrors(path, d.text, text)
 }
 
 // addsErrors compares the errors before and after an edit.

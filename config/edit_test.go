@@ -3,11 +3,13 @@ package config_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"golang.org/x/tools/txtar"
@@ -98,6 +100,23 @@ func TestEditMakesFile(t *testing.T) {
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode() != 0o600 {
 		t.Errorf("%v, %v", info, err)
+	}
+}
+
+// Edits at the same time do not undo each other.
+func TestEditsAtOnce(t *testing.T) {
+	path := fileOf(t, []byte("{}"))
+	var all sync.WaitGroup
+	for i := range 20 {
+		all.Go(func() {
+			if err := edit(path, fmt.Sprintf(`set s%d {"command": "x"}`, i)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if names, err := config.ServerNames(path); err != nil || len(names) != 20 {
+		t.Errorf("%v, %v", names, err)
 	}
 }
 
@@ -204,12 +223,9 @@ func FuzzEdit(f *testing.F) {
 	})
 }
 
-// subsequence reports whether all bytes of a but white space are in b, in that order.
+// subsequence reports whether all bytes of a are in b, in that order.
 func subsequence(a, b []byte) bool {
 	for _, c := range a {
-		if strings.IndexByte(" \t\r\n", c) >= 0 {
-			continue
-		}
 		i := bytes.IndexByte(b, c)
 		if i < 0 {
 			return false

@@ -66,7 +66,7 @@ func (d *document) insert(val hujson.Value, name string, value hujson.Value) []s
 	}
 	text = p.newline + inner + key + text + comma
 	if bytes.IndexByte(d.text[at:brace], '\n') < 0 {
-		return append(splices, splice{at, brace, text + p.newline + outer})
+		text += p.newline + outer
 	}
 	return append(splices, splice{at, at, text})
 }

@@ -191,10 +191,19 @@ func (r *report) hub() *hubView {
 		return nil
 	}
 	view := &hubView{Addr: info.Addr, Watches: true}
-	for _, file := range absolute(r.changed()) {
-		view.Watches = view.Watches && slices.Contains(info.Configs, file)
+	for _, file := range r.changed() {
+		view.Watches = view.Watches && slices.ContainsFunc(info.Configs, func(config string) bool { return sameFile(config, file) })
 	}
 	return view
+}
+
+func sameFile(a, b string) bool {
+	first, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	second, err := os.Stat(b)
+	return err == nil && os.SameFile(first, second)
 }
 
 // absolute makes paths mean the same in any directory.
