@@ -112,7 +112,11 @@ func (g *globals) logger() (zerolog.Logger, error) {
 
 func isTerminal(f *os.File) bool {
 	info, err := f.Stat() // an error for a nil file
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	nowhere, err := os.Stat(os.DevNull)
+	return err != nil || !os.SameFile(info, nowhere)
 }
 
 // printJSON prints v as indented JSON.
