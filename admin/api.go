@@ -30,11 +30,18 @@ var routes = []struct {
 	{http.MethodGet, "/servers", getServers},
 	{http.MethodGet, "/servers/{server}", getServer},
 	{http.MethodGet, "/servers/{server}/logs", getLogs},
+	{http.MethodPut, "/servers/{server}", putServer},
+	{http.MethodDelete, "/servers/{server}", deleteServer},
+	{http.MethodPost, "/servers/{server}/approve", postApprove},
 	{http.MethodPost, "/servers/{server}/check", postCheck},
 	{http.MethodPost, "/servers/{server}/reconnect", postReconnect},
 	{http.MethodGet, "/tools", getTools},
 	{http.MethodGet, "/tools/{tool}/why", getWhy},
 	{http.MethodPost, "/tools/{tool}", postCall},
+	{http.MethodGet, "/scopes", getScopes},
+	{http.MethodPost, "/scopes", postScopes},
+	{http.MethodGet, "/scopes/{scope}", getScope},
+	{http.MethodDelete, "/scopes/{scope}", deleteScope},
 }
 
 func (a *api) mount(r chi.Router) {
@@ -113,8 +120,11 @@ func (a *api) named(r *http.Request) (*upstream.Server, error) {
 	return nil, problem("unknown_server", "there is no server %q; GET /api/servers has the names", name)
 }
 
-func writeJSON(w http.ResponseWriter, v any) error {
+func writeJSON(w http.ResponseWriter, v any) error { return writeStatus(w, http.StatusOK, v) }
+
+func writeStatus(w http.ResponseWriter, status int, v any) error {
 	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	_ = enc.Encode(v) // the client is gone where this fails

@@ -72,7 +72,7 @@ func TestProblems(t *testing.T) {
 		{"GET", "/api", "", 404, "not_found", "/api/openapi.json"},
 		{"GET", "/api/nothing", "", 404, "not_found", "/api/nothing"},
 		{"POST", "/api/status", "", 405, "wrong_method", "takes GET, not POST"},
-		{"DELETE", "/api/servers/well", "", 405, "wrong_method", "takes GET, not DELETE"},
+		{"PATCH", "/api/servers/well", "", 405, "wrong_method", "PUT"},
 		{"GET", "/api/tools/mcp_well_echo", "", 405, "wrong_method", "takes POST, not GET"},
 		{"GET", "/api/servers/nobody", "", 404, "unknown_server", `"nobody"`},
 		{"GET", "/api/servers/a%2Fb%20%25", "", 404, "unknown_server", `"a/b %"`},

@@ -15,6 +15,7 @@ type Problem struct {
 	Detail   string `json:"detail"` // with the next step
 	Instance string `json:"instance,omitempty"`
 
+	Errors []string        `json:"errors,omitempty"` // each by itself, where there are several
 	Server string          `json:"server,omitempty"` // the server it came from
 	MCP    json.RawMessage `json:"error,omitempty"`  // the MCP error behind it, as it came
 }
@@ -37,6 +38,11 @@ var problems = map[string]struct {
 	"not_found":      {http.StatusNotFound, "No such resource"},
 	"unknown_server": {http.StatusNotFound, "No such server"},
 	"unknown_tool":   {http.StatusNotFound, "No such tool"},
+	"unknown_scope":  {http.StatusNotFound, "No such scope"},
+	"switched_off":   {http.StatusForbidden, "Switched off by a setting"},
+	"taken":          {http.StatusConflict, "The configuration has it"},
+	"no_json":        {http.StatusUnsupportedMediaType, "Not JSON"},
+	"bad_servers":    {http.StatusUnprocessableEntity, "The servers cannot be used"},
 	"not_allowed":    {http.StatusForbidden, "Not from there"},
 	"wrong_method":   {http.StatusMethodNotAllowed, "Method not allowed"},
 	"bad_request":    {http.StatusBadRequest, "Bad request"},

@@ -18,6 +18,7 @@ type ServerView struct {
 	Fix             string    `json:"fix,omitempty"`    // the command that gets it out of there
 	Since           time.Time `json:"since"`
 	Type            string    `json:"type"`
+	Source          string    `json:"source"` // where its entry comes from
 	Lifecycle       string    `json:"lifecycle"`
 	ProtocolVersion string    `json:"protocolVersion,omitempty"` // spoken with the server, once known
 	Tools           int       `json:"tools"`                     // published
@@ -86,7 +87,7 @@ func (a *api) view(s *upstream.Server) ServerView {
 	st, cfg := s.Status(), s.Config()
 	tools, notes := a.Hub.Published(s.Name())
 	v := ServerView{
-		Name: s.Name(), State: string(st.State), Reason: st.Reason, Fix: st.Fix, Since: st.Since, Type: string(cfg.Type), Lifecycle: string(cfg.Lifecycle),
+		Name: s.Name(), State: string(st.State), Reason: st.Reason, Fix: st.Fix, Since: st.Since, Type: string(cfg.Type), Source: string(cfg.Source), Lifecycle: string(cfg.Lifecycle),
 		Tools: tools, Notes: notes, PID: s.PID(), InFlight: s.InFlight(), LastUsed: s.LastUsed(), Unattributed: s.Unattributed.Load(),
 	}
 	if offer := s.Offer(); offer != nil {

@@ -5,6 +5,9 @@ import (
 	"fmt"
 )
 
+// ErrNotHandedOver says that the setting sessionServers lets nobody hand servers over.
+var ErrNotHandedOver = errors.New(`servers cannot be handed over: the setting sessionServers is "off"`)
+
 // HandedOver reads servers that somebody hands over while the hub runs: {"mcpServers": {…}}, entries as in a file. allow is
 // the setting sessionServers. Their ${VAR} expand to nothing but defaults and no variable of the hub's environment
 // reaches them, since those who hand them over need not be those who run the hub. The error names everything that is
@@ -27,8 +30,7 @@ func HandedOver(data []byte, as Source, allow string) ([]*Server, error) {
 		s.Source = as
 		switch {
 		case allow != "http" && allow != "any":
-			errs = append(errs, errors.New(`servers cannot be handed over: the setting sessionServers is "off"`))
-			return nil, errors.Join(errs...)
+			return nil, ErrNotHandedOver
 		case s.Type == TypeStdio && allow != "any":
 			errs = append(errs, fmt.Errorf(`mcpServers.%s: is a program, and the setting sessionServers lets HTTP servers in only`, s.Name))
 		case s.InheritEnv:

@@ -202,3 +202,13 @@ func (c *catalog) find(quoted []byte) *tool {
 	}
 	return c.byName[wire.String(quoted)]
 }
+
+// published says how many tools of a server a catalog shows, and what was dropped, repaired or renamed of its list.
+func published(c *catalog, server string) (tools int, notes []string) {
+	for _, t := range c.tools {
+		if t.server.Name() == server && !t.blocked {
+			tools++
+		}
+	}
+	return tools, c.notes[server]
+}

@@ -145,13 +145,7 @@ func (h *Hub) Has(d Door) bool {
 
 // Published says how many tools of a server are published, and what was dropped, repaired or renamed of its list.
 func (h *Hub) Published(server string) (tools int, notes []string) {
-	c := h.base.current()
-	for _, t := range c.tools {
-		if t.server.Name() == server && !t.blocked {
-			tools++
-		}
-	}
-	return tools, c.notes[server]
+	return published(h.base.current(), server)
 }
 
 // viewOf is what a client sees.

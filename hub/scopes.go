@@ -140,6 +140,22 @@ func (ss Scopes) List() []Scope {
 	return list
 }
 
+// Servers are a scope's own servers, none where it has ended.
+func (ss Scopes) Servers(id string) []*upstream.Server {
+	if sc := ss.hub.scopes.get(id); sc != nil {
+		return sc.own
+	}
+	return nil
+}
+
+// Published says of a scope's server what [Hub.Published] says of a configured one.
+func (ss Scopes) Published(id, server string) (tools int, notes []string) {
+	if sc := ss.hub.scopes.get(id); sc != nil {
+		return published(sc.view.current(), server)
+	}
+	return 0, nil
+}
+
 func (ss Scopes) describe(sc *scope) Scope {
 	d := Scope{ID: sc.id, Servers: []string{}, Created: sc.rec.Created, Ends: sc.rec.Ends}
 	for _, s := range sc.own {
@@ -177,7 +193,7 @@ func (ss Scopes) open(id string, rec scopeRecord) (*scope, error) {
 	sc := &scope{id: id, rec: rec}
 	for _, entry := range entries {
 		if base.byName[entry.Name] != nil {
-			return nil, fmt.Errorf("mcpServers.%s: the hub has a server of that name already; give yours another", entry.Name)
+			return nil, fmt.Errorf("mcpServers.%s: %w", entry.Name, ErrConfigured)
 		}
 		sc.own = append(sc.own, upstream.NewServer(entry, h.upstreams))
 	}

@@ -199,7 +199,7 @@ func TestRefusedScopes(t *testing.T) {
 		"the hub's token":      {"any", `{"mcpServers":{"a":{"url":"http://127.0.0.1:1/","bearerTokenEnv":"HUBS_OWN"}}}`, "HUBS_OWN"},
 		"nothing":              {"any", `{}`, "there is no server in it"},
 		"two mistakes":         {"any", `{"mcpServers":{"a":{"command":"true","argz":[]},"b":{}}}`, "argz"},
-		"a name that is taken": {"any", `{"mcpServers":{"all":{"command":"true"}}}`, "has a server of that name already"},
+		"a name that is taken": {"any", `{"mcpServers":{"all":{"command":"true"}}}`, "is in the configuration, which wins"},
 		"what is no JSON":      {"any", `{"mcpServers":`, "the request"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -61,7 +61,7 @@ func newRoot() *cobra.Command {
 	root.AddCommand(
 		serveCommand(g), stdioCommand(g), checkCommand(g), listCommand(g), toolsCommand(g), callCommand(g),
 		statusCommand(g), logsCommand(g), reconnectCommand(g), reloadCommand(g), doctorCommand(g), whyCommand(g),
-		addCommand(g), removeCommand(g), enableCommand(g), disableCommand(g), importCommand(g), trustCommand(g),
+		addCommand(g), removeCommand(g), enableCommand(g), disableCommand(g), importCommand(g), trustCommand(g), approveCommand(g),
 		schemaCommand(), versionCommand(g), reaperCommand(), exampleCommand(),
 	)
 	for _, c := range root.Commands() {

@@ -94,6 +94,30 @@ func reconnectCommand(g *globals) *cobra.Command {
 	}
 }
 
+func approveCommand(g *globals) *cobra.Command {
+	return &cobra.Command{
+		Use:   "approve SERVER",
+		Short: "Take the tools of a server as they are now, though they are not what was approved earlier",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var done admin.Approved
+			if err := g.ask(cmd.Context(), http.MethodPost, "/api/servers/"+url.PathEscape(args[0])+"/approve", &done); err != nil {
+				return err
+			}
+			out := cmd.OutOrStdout()
+			switch {
+			case g.json:
+				return printJSON(out, done)
+			case len(done.Tools) == 0:
+				fmt.Fprintln(out, "no tool of", args[0], "has changed")
+			default:
+				fmt.Fprintln(out, "approved:", strings.Join(done.Tools, ", "))
+			}
+			return nil
+		},
+	}
+}
+
 func reloadCommand(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use:   "reload",
