@@ -83,9 +83,7 @@ func attempt(ctx context.Context, s *upstream.Server, anew bool) (upstream.Step,
 	if err := upstream.Probe(ctx, s); err != nil {
 		return stepOf(err), reasonOf(err)
 	}
-	select {
-	case <-s.Settled():
-	case <-ctx.Done():
+	if upstream.Listed(ctx, s) != nil {
 		return upstream.StepList, "no list in time"
 	}
 	if st := s.Status(); s.Offer() == nil || st.State == upstream.StateDegraded {

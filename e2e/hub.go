@@ -18,6 +18,7 @@ const Grace = 10 * time.Second
 // Hub is a running mcphub.
 type Hub struct {
 	*Daemon
+	lab    *Lab   // with whose program it runs
 	URL    string // http://127.0.0.1:PORT
 	Config string // path of its configuration file
 }
@@ -49,7 +50,7 @@ func (l *Lab) serve(t testing.TB, config, listen string) *Hub {
 	t.Helper()
 	command := exec.Command(l.Program(l.hub), "serve", "--config", config, "--data-dir", dataDir(config), "--listen", listen, "--log-format", "json")
 	daemon, addr := start(t, command, listening)
-	hub := &Hub{Daemon: daemon, URL: "http://" + addr[1] + addr[2], Config: config}
+	hub := &Hub{Daemon: daemon, lab: l, URL: "http://" + addr[1] + addr[2], Config: config}
 	t.Cleanup(func() { hub.Stop(t) })
 	return hub
 }
@@ -58,16 +59,16 @@ func (l *Lab) serve(t testing.TB, config, listen string) *Hub {
 func dataDir(config string) string { return filepath.Join(filepath.Dir(config), "data") }
 
 // Again starts a hub that has ended: same configuration and data directory.
-func (l *Lab) Again(t testing.TB, hub *Hub) *Hub {
+func (h *Hub) Again(t testing.TB) *Hub {
 	t.Helper()
-	return l.serve(t, hub.Config, "127.0.0.1:0")
+	return h.lab.serve(t, h.Config, "127.0.0.1:0")
 }
 
 // Operate runs a verb of the command line against the hub, and returns what it printed. Its exit code does not matter: it says
 // that a server is in trouble, too.
-func (l *Lab) Operate(t testing.TB, hub *Hub, verb ...string) string {
+func (h *Hub) Operate(t testing.TB, verb ...string) string {
 	t.Helper()
-	command, cancel := l.command(t, append([]string{l.Program(l.hub), "--config", hub.Config, "--data-dir", dataDir(hub.Config)}, verb...))
+	command, cancel := h.lab.command(t, append([]string{h.lab.Program(h.lab.hub), "--data-dir", dataDir(h.Config)}, verb...))
 	defer cancel()
 	var stderr strings.Builder
 	command.Stderr = &stderr

@@ -28,11 +28,6 @@ func (l *Lab) Memory() []string {
 	return []string{l.node, filepath.Join(l.servers, "@modelcontextprotocol/server-memory/dist/index.js")}
 }
 
-// Vendor is the command line of a server of the vendors kit: the script by its path in node_modules, and its arguments.
-func (l *Lab) Vendor(script string, args ...string) []string {
-	return append([]string{l.node, filepath.Join(l.vendors, script)}, args...)
-}
-
 // StartEverything runs the reference server over HTTP on a port of its own and returns its base URL.
 func (l *Lab) StartEverything(t testing.TB, mode string) string {
 	t.Helper()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -67,7 +68,7 @@ func entries(t *testing.T, all []vendor) Servers {
 	for _, v := range all {
 		line := v.line
 		if v.script != "" {
-			line = lab.Vendor(v.script, v.args...)
+			line = append([]string{lab.node, filepath.Join(lab.vendors, v.script)}, v.args...)
 		}
 		env := map[string]string{"HOME": home}
 		for name, value := range v.env {
@@ -108,16 +109,16 @@ func TestManyVendors(t *testing.T) {
 	} else {
 		t.Logf("%d servers, %d tools, %d KiB", len(all), len(tools), used)
 	}
-	tellTruth(t, lean, hub, all)
+	tellTruth(t, hub, all)
 }
 
 // tellTruth compares what doctor and status say of servers with how they are.
-func tellTruth(t *testing.T, lab *Lab, hub *Hub, all []vendor) {
+func tellTruth(t *testing.T, hub *Hub, all []vendor) {
 	var report struct{ Servers []serverView }
-	decode(t, lab.Operate(t, hub, "doctor", "--json"), &report)
+	decode(t, hub.Operate(t, "doctor", "--json"), &report)
 	found := byName(report.Servers)
 	var panel struct{ Servers []serverView }
-	decode(t, lab.Operate(t, hub, "status", "--json"), &panel)
+	decode(t, hub.Operate(t, "status", "--json"), &panel)
 	shown := byName(panel.Servers)
 	for _, v := range all {
 		f, s := found[v.name], shown[v.name]
@@ -235,7 +236,7 @@ func TestFiftyServersAreListedWithoutRunning(t *testing.T) {
 	}
 	hub.Stop(t)
 
-	hub = lean.Again(t, hub)
+	hub = hub.Again(t)
 	began := time.Now()
 	got := listTools(t, hub)
 	t.Logf("the first list of %d tools took %v", len(got), time.Since(began))

@@ -22,12 +22,12 @@ func TestUnusable(t *testing.T) {
 	disabled, log := program(t, "well")
 	disabled.Enabled = false
 	failed, _ := program(t, "well")
-	failed.Failed = []config.Problem{{Message: "TOKEN is not set"}}
+	failed.Failed = []config.Problem{{Path: "mcpServers.rude.env.A", Message: "TOKEN is not set"}}
 	untrusted, untrustedLog := program(t, "well")
 	untrusted.Untrusted = "/home/me/a project"
 	for cfg, want := range map[*config.Server]string{
 		disabled:  `server "rude": is disabled: enabled is false; next: mcphub enable rude`,
-		failed:    `server "rude": is failed: TOKEN is not set; next: mcphub check`,
+		failed:    `server "rude": is failed: mcpServers.rude.env.A: TOKEN is not set; next: mcphub check`,
 		untrusted: `server "rude": is untrusted: its file in /home/me/a project is not trusted, or has changed since it was; next: mcphub trust '/home/me/a project'`,
 	} {
 		s := start(t, cfg)

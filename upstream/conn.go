@@ -191,7 +191,7 @@ func (c *Conn) Call(ctx context.Context, call *Call) (Answer, error) {
 		defer x.timer.Stop()
 	}
 	if !c.enter(x) {
-		return Answer{}, &Error{Kind: Unavailable, Text: c.err.Text, Err: c.err.Err, NotSent: true, untaken: true}
+		return Answer{}, &Error{Kind: Unavailable, Text: c.err.Text, Err: c.err.Err, NotSent: true, untaken: true, exited: c.err.exited}
 	}
 	m, err := c.link.roundTrip(ctx, x)
 	if err != nil {

@@ -32,9 +32,10 @@ type keeper struct {
 	idle  <-chan time.Time // fires when it may have been idle for too long
 
 	listing  bool
-	stale    bool             // the list may have changed since it was last asked for
-	unlisted int              // times in a row that it could not be read
-	pause    <-chan time.Time // it is not asked for before this fires; nil: it may be now
+	stale    bool              // the list may have changed since it was last asked for
+	unlisted int               // times in a row that it could not be read
+	pause    <-chan time.Time  // it is not asked for before this fires; nil: it may be now
+	readers  []chan<- struct{} // closed once it is not being read
 }
 
 // want is a caller that waits for the shared connection, anew one for another one than there is.
@@ -73,6 +74,10 @@ func (k *keeper) run() {
 			k.list()
 		case got := <-k.offers:
 			k.listed(got)
+			k.tell()
+		case r := <-k.s.reads:
+			k.readers = append(k.readers, r)
+			k.tell()
 		case <-k.s.ctx.Done():
 			for _, w := range k.waiting {
 				w.reply <- dialed{err: shutDown()}

@@ -80,6 +80,17 @@ func (k *keeper) listed(got offered) {
 	k.list()
 }
 
+// tell lets those go on who wait for the reading of the list to end.
+func (k *keeper) tell() {
+	if k.listing {
+		return
+	}
+	for _, r := range k.readers {
+		close(r)
+	}
+	k.readers = nil
+}
+
 // bar ends the use of a server whose offer is not accepted. What it offered before goes too.
 func (k *keeper) bar(why string) {
 	s := k.s

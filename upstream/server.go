@@ -71,9 +71,10 @@ type Server struct {
 
 	wants  chan want
 	yields chan yielding
-	stale  chan struct{} // a list has changed; holds one token
-	begin  sync.Once     // starts the goroutine, or sees that it never will
-	ended  chan struct{} // closed when the goroutine has ended
+	stale  chan struct{}        // a list has changed; holds one token
+	reads  chan chan<- struct{} // told, by being closed, when no list is being read
+	begin  sync.Once            // starts the goroutine, or sees that it never will
+	ended  chan struct{}        // closed when the goroutine has ended
 	ctx    context.Context
 	stop   context.CancelFunc
 	tasks  tasks
@@ -85,7 +86,7 @@ func NewServer(cfg *config.Server, opt *Options) *Server {
 	redact := newRedactor(cfg.Secrets)
 	s := &Server{
 		cfg: cfg, opt: opt, ring: &ring{redact: redact}, first: make(chan struct{}), connections: connections{extra: map[*Conn]struct{}{}},
-		wants: make(chan want), yields: make(chan yielding), stale: make(chan struct{}, 1), ended: make(chan struct{}),
+		wants: make(chan want), yields: make(chan yielding), stale: make(chan struct{}, 1), reads: make(chan chan<- struct{}), ended: make(chan struct{}),
 	}
 	s.wish = newWishes(s)
 	s.settle = sync.OnceFunc(func() { close(s.first) })

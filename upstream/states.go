@@ -76,7 +76,7 @@ func standstill(cfg *config.Server) (State, string) {
 	case cfg.Untrusted != "":
 		return StateUntrusted, "its file in " + cfg.Untrusted + " is not trusted, or has changed since it was"
 	case len(cfg.Failed) > 0:
-		return StateFailed, cfg.Failed[0].Message
+		return StateFailed, cfg.Reason()
 	case !cfg.Enabled:
 		return StateDisabled, "enabled is false"
 	}

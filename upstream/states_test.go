@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"mcphub/config"
 	"mcphub/internal/testmcp"
 	"mcphub/upstream"
@@ -122,5 +124,31 @@ func TestUse(t *testing.T) {
 	eventually(t, "no process", func() bool { return s.PID() == 0 })
 	if s.LastUsed().Before(began) {
 		t.Error("the last use went with the connection")
+	}
+}
+
+// A program that ends as it starts is known for that, whether it was sent something before or not.
+func TestFixOfAnEarlyEnd(t *testing.T) {
+	t.Parallel()
+	for range 30 {
+		cfg, _ := program(t, "well")
+		cfg.Command, cfg.Args = "sh", []string{"-c", "exit 3"}
+		ended := make(chan upstream.Status, 1)
+		startWith(t, cfg, &upstream.Options{Log: zerolog.Nop(), OnChange: func(s *upstream.Server) {
+			if st := s.Status(); st.State == upstream.StateDegraded {
+				select {
+				case ended <- st:
+				default:
+				}
+			}
+		}})
+		select {
+		case st := <-ended:
+			if st.Fix != "mcphub logs "+cfg.Name {
+				t.Fatalf("fix %q for %q", st.Fix, st.Reason)
+			}
+		case <-time.After(patience):
+			t.Fatal("it is not degraded")
+		}
 	}
 }

@@ -65,3 +65,23 @@ func Probe(ctx context.Context, s *Server) error {
 	}
 	return err
 }
+
+// Listed waits while the lists of a connected server are read. Whether they could be is told by its state and its offer.
+func Listed(ctx context.Context, s *Server) error {
+	read := make(chan struct{})
+	select {
+	case s.reads <- read:
+	case <-s.ended:
+		return shutDown()
+	case <-ctx.Done():
+		return stopped(ctx)
+	}
+	select {
+	case <-read:
+		return nil
+	case <-s.ended:
+		return shutDown()
+	case <-ctx.Done():
+		return stopped(ctx)
+	}
+}

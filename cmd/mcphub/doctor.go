@@ -24,7 +24,7 @@ import (
 // triedAtOnce bounds how many servers doctor tries side by side.
 const triedAtOnce = 4
 
-// advice is what to do about each step that can fail, beyond what the reason says.
+// advice is what to do about each step that can fail, beyond what the reason says. NAME stands for the server's own.
 var advice = map[upstream.Step]string{
 	upstream.StepConfig:    "mend its entry; mcphub check says where",
 	upstream.StepTrust:     "look at the file, then trust it",
@@ -33,7 +33,7 @@ var advice = map[upstream.Step]string{
 	upstream.StepNetwork:   "check url, and whether the server runs and can be reached from here",
 	upstream.StepAuth:      "give it valid credentials by bearerTokenEnv or headers",
 	upstream.StepHandshake: "check that it is an MCP server: command and args, or url and type; raise connectTimeoutMs if it is slow",
-	upstream.StepList:      "see what it wrote: mcphub logs; raise requestTimeoutMs if it is slow",
+	upstream.StepList:      "see what it wrote: mcphub logs NAME; raise requestTimeoutMs if it is slow",
 }
 
 func doctorCommand(g *globals) *cobra.Command {
@@ -193,7 +193,7 @@ func printFindings(w io.Writer, found []admin.Finding, asJSON bool, whole any) e
 			fmt.Fprintf(table, "ok\t%s\t%s, %d ms\n", f.Server, count(f.Tools, "tool"), f.Ms)
 		default:
 			fmt.Fprintf(table, "FAILED\t%s\tat %s: %s\n", f.Server, f.Step, f.Reason)
-			next := advice[f.Step]
+			next := strings.ReplaceAll(advice[f.Step], "NAME", f.Server)
 			if f.Step == upstream.StepTrust {
 				next += ": " + f.Fix
 			}

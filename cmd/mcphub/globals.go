@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -26,7 +27,7 @@ type globals struct {
 
 func (g *globals) flags(root *cobra.Command) {
 	f := root.PersistentFlags()
-	f.StringArrayVarP(&g.configs, "config", "c", nil, "configuration file, repeatable (default $MCPHUB_CONFIG, then "+defaultConfig()+")")
+	f.StringArrayVarP(&g.configs, "config", "c", nil, "configuration file, repeatable (default $MCPHUB_CONFIG, then the running hub's, then "+defaultConfig()+")")
 	f.StringVar(&g.dataDir, "data-dir", defaultDataDir(), "where the hub keeps its state")
 	f.StringVar(&g.logLevel, "log-level", "info", "trace, debug, info, warn or error")
 	f.StringVar(&g.logForm, "log-format", "", "json or console (default: console on a terminal, else json)")
@@ -51,15 +52,24 @@ func xdg(variable, inHome string) string {
 	return filepath.Join(home, inHome)
 }
 
-// files are the configuration files.
+// files are the configuration files that are named, else those of the running hub: what it says of them, and what it advises to
+// do with them, means the files that it reads.
 func (g *globals) files() []string {
-	if len(g.configs) > 0 {
-		return g.configs
+	if files := g.named(); len(files) > 0 {
+		return files
 	}
-	if path := os.Getenv("MCPHUB_CONFIG"); path != "" {
-		return []string{path}
+	if info, err := g.running(); err == nil && len(info.Configs) > 0 && syscall.Kill(info.PID, 0) == nil {
+		return info.Configs
 	}
 	return []string{defaultConfig()}
+}
+
+// named are the configuration files of the flags, else of the environment; none where neither says.
+func (g *globals) named() []string {
+	if path := os.Getenv("MCPHUB_CONFIG"); len(g.configs) == 0 && path != "" {
+		return []string{path}
+	}
+	return g.configs
 }
 
 // trustFile is where trusted files are kept.

@@ -26,11 +26,13 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("HOME", env.WorkDir)
+			env.Setenv("GORACE", "atexit_sleep_ms=0") // else every command takes a second to end
 			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, "state"))
 			env.Setenv("LOCKED_URL", testmcp.HTTP(t, "401").URL) // a server that wants credentials
+			env.Setenv("BEARER_URL", testmcp.HTTP(t, "bearer:letmein").URL)
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"wait-for": waitFor, "exit-code": exitCode, "until": until, "signal": sendSignal},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"wait-for": waitFor, "exit-code": exitCode, "until": until, "signal": sendSignal, "mend": mend},
 	})
 }
 
@@ -59,6 +61,29 @@ func until(ts *testscript.TestScript, _ bool, args []string) {
 		}
 	}
 	ts.Fatalf("mcphub %s never printed %s", strings.Join(args[1:], " "), args[0])
+}
+
+// mend is the script command "mend STATE SERVER": it waits until status shows the server in that state, and does what it says next,
+// in a shell. A ! in front says that this is to fail.
+func mend(ts *testscript.TestScript, neg bool, args []string) {
+	var p panel
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for limit := time.Now().Add(60 * time.Second); time.Now().Before(limit); <-tick.C {
+		_ = ts.Exec("mcphub", "status", "--json") // it fails, since a server is in trouble
+		ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &p))
+		for _, s := range p.Servers {
+			if s.State != args[0] || s.Name != args[1] {
+				continue
+			}
+			ts.Logf("%s is %s: %s; next: %s", s.Name, s.State, s.Reason, s.Fix)
+			if err := ts.Exec("sh", "-c", s.Fix); s.Fix == "" || (err != nil) != neg {
+				ts.Fatalf("%q for the state %s: %v", s.Fix, s.State, err)
+			}
+			return
+		}
+	}
+	ts.Fatalf("%s was never %s: %s", args[1], args[0], ts.ReadFile("stdout"))
 }
 
 // sendSignal is the script command "signal NAME": it sends HUP to the hub of the script.

@@ -64,6 +64,9 @@ func (g *globals) start() (*config.Config, zerolog.Logger, error) {
 	if err != nil {
 		return nil, log, err
 	}
+	if g.configs = g.named(); len(g.configs) == 0 {
+		g.configs = []string{defaultConfig()} // not those of another hub
+	}
 	cfg, err := g.load(func(p config.Problem) { logProblem(log, p) })
 	return cfg, log, err
 }
@@ -214,7 +217,7 @@ func stateKey(dataDir string) ([]byte, error) {
 type runInfo struct {
 	Addr    string   `json:"addr"`
 	PID     int      `json:"pid"`
-	Configs []string `json:"configs"` // the files it watches, absolute
+	Configs []string `json:"configs"` // the files it reads, absolute; verbs that are told of none mean these
 }
 
 // writeRunFile writes <data-dir>/run.json whole: under another name, then renamed.
