@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"reflect"
 	"strings"
 )
@@ -22,12 +21,4 @@ func (s *Server) Reason() string {
 		parts = append(parts, p.Path+": "+p.Message)
 	}
 	return strings.Join(parts, "; ")
-}
-
-// where is the entry's place in its file.
-func (s *Server) where() string {
-	if s.Line == 0 {
-		return s.File
-	}
-	return fmt.Sprintf("%s:%d", s.File, s.Line)
 }
