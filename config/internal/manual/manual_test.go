@@ -64,7 +64,7 @@ func TestEveryFieldIsInTheManual(t *testing.T) {
 		for i := range typ.NumField() {
 			tag := typ.Field(i).Tag
 			name := tag.Get("json")
-			if name == "-" {
+			if name == "-" || !typ.Field(i).IsExported() {
 				continue
 			}
 			p := schema.Defs[typ.Name()].Properties[name]
@@ -99,13 +99,14 @@ func TestRows(t *testing.T) {
 	for _, want := range []string{
 		"| `url` | string |  | Endpoint of an HTTP server: http or https, with a host. `${VAR}` expands. Also called `serverUrl`. Also called `httpUrl`. |",
 		"| `enabled` | true or false | `true` | Whether the server is used. A disabled one is listed and never started. `disabled` is the opposite. |",
-		"| `idleTimeoutMin` | number | `10` | (not supported yet) Minutes",
+		"| `idleTimeoutMin` | number | `10` | Minutes",
+		"| `maxConcurrent` | number | `0` | (not supported yet) ",
 		"| `toolSeparator` | `_` \\| `__` | `_` |",
 		"| `arguments` | any by name |  |",
 		"| `directTools` | true or list of strings |  | (not supported yet) ",
 		"#### `settings.policy.rules[]` (not supported yet)\n",
 		"#### `mcpServers.NAME.tools.NAME`\n",
-		"Not supported yet: `keep-alive`. |",
+		"Not supported yet: `search`, `proxy`. |",
 	} {
 		if !strings.Contains(tables, want) {
 			t.Errorf("the tables lack %s", want)
