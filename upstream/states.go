@@ -48,15 +48,17 @@ const fixExited = "mcphub logs NAME"
 // troubles are the states that a log reader should not overlook.
 var troubles = map[State]bool{StateDegraded: true, StateSuspended: true, StateNeedsAuth: true}
 
+// fixSecret is for a server whose URL cannot be shown: doctor says what to do about it.
+const fixSecret = "mcphub doctor NAME"
+
 // fix fills a command in for a server.
 func fix(command string, cfg *config.Server) string {
-	url := cfg.URL
 	for _, secret := range cfg.Secrets {
-		if strings.Contains(url, secret) {
-			url = "URL"
+		if strings.Contains(command, "URL") && strings.Contains(cfg.URL, secret) {
+			command = fixSecret
 		}
 	}
-	return strings.NewReplacer("NAME", cfg.Name, "URL", shellWord(url), "DIR", shellWord(cfg.Untrusted)).Replace(command)
+	return strings.NewReplacer("NAME", cfg.Name, "URL", shellWord(cfg.URL), "DIR", shellWord(cfg.Untrusted)).Replace(command)
 }
 
 // shellWord quotes what a shell would take apart.

@@ -32,7 +32,7 @@ func TestFix(t *testing.T) {
 		{exits, upstream.StateDegraded, "mcphub logs rude"},
 		{mute, upstream.StateDegraded, "mcphub reconnect rude"},
 		{auth, upstream.StateNeedsAuth, "mcphub add rude " + auth.URL + " --header 'Authorization: Bearer ${TOKEN}' --replace"},
-		{secret, upstream.StateNeedsAuth, "mcphub add rude URL --header 'Authorization: Bearer ${TOKEN}' --replace"},
+		{secret, upstream.StateNeedsAuth, "mcphub doctor rude"},
 	} {
 		s := start(t, c.cfg)
 		settled(t, s)
