@@ -180,10 +180,13 @@ func newHub(g *globals, cfg *config.Config, log zerolog.Logger, key []byte) (*hu
 		return nil, nil, err
 	}
 	reaper := newReaper()
-	h := hub.New(cfg, hub.Options{
-		Log: log, Version: version, Reaper: reaper, StateKey: key, Pins: pins,
-		CatalogDir: in("catalogs"), ScopeDir: in("scopes"), Registered: in("registered.json"),
-	})
+	opt := hub.Options{
+		Log: log, Version: version, Reaper: reaper, StateKey: key, Pins: pins, CatalogDir: in("catalogs"), Registered: in("registered.json"),
+	}
+	if key != nil { // scopes are those of the hub that serves on this directory; stdio has no door to them
+		opt.ScopeDir = in("scopes")
+	}
+	h := hub.New(cfg, opt)
 	upstream.SweepCatalogs(in("catalogs"))
 	return h, func() {
 		h.Close()
