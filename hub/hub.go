@@ -45,8 +45,7 @@ type Hub struct {
 	id   string // by which a ring of hubs is known
 	base *view  // of all configured servers
 
-	scopes  scopeTable
-	nowhere *view // what a scope shows that has ended
+	scopes scopeTable
 
 	dirty    chan struct{}   // an offer has changed; holds one token
 	ctx      context.Context // ends with the hub
@@ -93,7 +92,6 @@ func New(cfg *config.Config, opt Options) *Hub {
 	}
 	first, _ := fleet{h}.renew(cfg)
 	h.base = newView(h, first)
-	h.nowhere = newView(h, newRoster(&cfg.Settings, h.pins, nil))
 	h.scopes.byID = map[string]*scope{}
 	return h
 }
@@ -148,7 +146,7 @@ func (h *Hub) Published(server string) (tools int, notes []string) {
 	return published(h.base.current(), server)
 }
 
-// viewOf is what a client sees.
+// viewOf is what a client sees: of a scope that has ended, what is left.
 func (h *Hub) viewOf(c *Client) *view {
 	if c.Scope == "" {
 		return h.base
@@ -156,7 +154,7 @@ func (h *Hub) viewOf(c *Client) *view {
 	if sc := h.scopes.get(c.Scope); sc != nil {
 		return sc.view
 	}
-	return h.nowhere
+	return h.base
 }
 
 // sees says whether a server is among those that a client sees as one.
