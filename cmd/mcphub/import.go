@@ -7,7 +7,9 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -115,9 +117,17 @@ func foreign(args []string) (found foreignFile, file string, err error) {
 func runs(s *config.Server) string {
 	if s.Command == "" {
 		if u, err := url.Parse(s.URL); err == nil {
-			return u.Redacted()
+			return shown(u.Redacted())
 		}
 		return "a URL that cannot be read"
 	}
-	return strings.Join(append([]string{s.Command}, s.Args...), " ")
+	return shown(strings.Join(append([]string{s.Command}, s.Args...), " "))
+}
+
+// shown is text that a stranger may have written, without power over the terminal: what cannot be seen is escaped.
+func shown(text string) string {
+	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return strconv.QuoteToGraphic(text)
+	}
+	return text
 }

@@ -89,7 +89,7 @@ func trustAll(known *config.Trust, dir string) (rows []trusted, err error) {
 		}
 		row := trusted{File: file, Did: "trusted"}
 		for _, s := range servers {
-			row.Servers = append(row.Servers, trustedOne{s.Name, runs(s)})
+			row.Servers = append(row.Servers, trustedOne{shown(s.Name), runs(s)})
 		}
 		known.Add(file, text)
 		rows = append(rows, row)
